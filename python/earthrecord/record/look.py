@@ -1,0 +1,161 @@
+"""Looking at candidates: where a scene lies on the site, and what its quality layer says of the site's pixels.
+
+Only the layer that decides is opened here (the quality layer, or the first layer of a product without one);
+the other layers of a scene that is dropped are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from earthrecord.products.quality import class_table
+from earthrecord.sites.model import Site
+from earthrecord.sites.pixels import SitePixels
+from numpy.typing import NDArray
+
+from earthrecord.archive import fetch, raster
+from earthrecord.errors import BadMetadata, UnreadableRaster
+from earthrecord.grid import Grid, Window
+from earthrecord.products.model import Band, Product
+from earthrecord.products.registry import Products
+from earthrecord.record.model import Rules
+
+Row = Mapping[str, Any]
+Counts = tuple[int, int, int, int, int, int]
+
+
+def deciding_band(product: Product, sensor: str | None) -> Band:
+    """The layer that decides about a scene: the quality layer, else the product's first record layer."""
+    name = product.quality.band if product.quality else None
+    bands = [band for band in product.bands if not band.sensors or sensor in band.sensors]
+    return next((band for band in bands if band.name == name), None) or next(
+        (band for band in bands if band.record), bands[0]
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a layer lies on the site. `window` may reach beyond the raster, `inside` is the part on it."""
+
+    grid: Grid
+    window: Window
+    mask: NDArray[np.bool_]
+    """(height, width) of `window`: the site's pixels."""
+
+    @cached_property
+    def inside(self) -> Window:
+        return self.window.within(self.grid.width, self.grid.height)
+
+    @cached_property
+    def mask_inside(self) -> NDArray[np.bool_]:
+        """(height, width) of `inside`."""
+        row, col = self.inside.row - self.window.row, self.inside.col - self.window.col
+        return self.mask[row : row + self.inside.height, col : col + self.inside.width]
+
+    @cached_property
+    def covered(self) -> int:
+        """Site pixels that lie on the raster."""
+        return 0 if self.inside.empty else int(self.mask_inside.sum())
+
+
+class Looker:
+    """Opens the layers of scenes over one site."""
+
+    def __init__(
+        self, site: Site, products: Products, rules: Rules, cache: Path, *, network: bool = True
+    ) -> None:
+        self.site, self.products, self.rules = site, products, rules
+        self._cache, self._network = cache, network
+        self._pixels = SitePixels(site)
+
+    def file_of(self, row: Row, band: Band) -> Mapping[str, Any] | None:
+        return next((file for file in row["files"] if file["band"] == band.name), None)
+
+    def layer(self, row: Row, file: Mapping[str, Any]) -> raster.Layer:
+        """Open one layer of a scene, bringing its file here first where it is remote."""
+        path = fetch.local(file["href"], self._cache, file["bytes"], allow_network=self._network)
+        product = self.products[row["product"]]
+        return raster.open_layer(path, file["container"], file["member"], file["index"], product, row["tile"])
+
+    def place(self, grid: Grid, product: Product) -> Place:
+        window = self._pixels.window(grid, ring=product.ring, margin=self.rules.margin)
+        return Place(grid, window, self._pixels.mask(grid, window))
+
+    def check(self, layer: raster.Layer, band: Band, href: str) -> None:
+        """A layer in another type than the product's is not what it says it is."""
+        if layer.dtype not in (band.dtype, *band.other_dtypes):
+            allowed = " or ".join((band.dtype, *band.other_dtypes))
+            raise UnreadableRaster(
+                f"{href} holds {layer.dtype}, {band.name} is {allowed}: the file is not that layer as distributed; get it again"
+            )
+
+    def counts(self, row: Row, layer: raster.Layer, place: Place) -> Counts:
+        """The six counts of one scene (definitions, "counts")."""
+        product = self.products[row["product"]]
+        classes = class_table(product, row["sensor"], layer.dtype)
+        return layer.count(classes, place.window, place.mask)
+
+    def classes(self, row: Row, layer: raster.Layer, place: Place) -> NDArray[np.uint8]:
+        """The class of every pixel of `place.window` (0 outside the raster), to lay granules over each other."""
+        table = class_table(self.products[row["product"]], row["sensor"], layer.dtype)
+        out = np.zeros((place.window.height, place.window.width), np.uint8)
+        if not place.inside.empty:
+            values = layer.read(place.inside)
+            unsigned = values.view(f"u{values.dtype.itemsize}")
+            row0, col0 = place.inside.row - place.window.row, place.inside.col - place.window.col
+            out[row0 : row0 + values.shape[0], col0 : col0 + values.shape[1]] = table[unsigned]
+        return out
+
+
+def metadata_flags(row: Row, grid: Grid) -> list[str]:
+    """How a raster differs from what its metadata says: `resampled` (cells), `metadata-crs` (CRS)."""
+    flags = []
+    if row["crs"] is not None and not same_crs(row["crs"], grid.crs):
+        flags.append("metadata-crs")
+    if row["shape"] is not None and row["transform"] is not None:
+        cells = (abs(row["transform"][0]), abs(row["transform"][4]))
+        if any(abs(ours / theirs - 1) > 1e-3 for ours, theirs in zip(grid.cell, cells, strict=True)):
+            flags.append("resampled")
+    return flags
+
+
+def same_crs(one: str, other: str) -> bool:
+    """Whether two CRS descriptions mean the same projection."""
+    from earthrecord.archive.crs import same
+
+    return same(one, other)
+
+
+def footprint_misses(row: Row, site: Site) -> bool:
+    """True where the metadata's footprint proves that a scene has nothing of the site."""
+    if row["footprint"] is None:
+        return False
+    import shapely
+    from shapely.affinity import translate
+
+    try:
+        footprint = shapely.make_valid(shapely.from_wkt(row["footprint"]))
+    except shapely.errors.GEOSException as error:
+        raise BadMetadata(
+            f"{row['item']}: the footprint {row['footprint'][:60]!r} is no WKT geometry ({error})"
+        ) from None
+    margin = 0.1  # footprints are drawn by hand in many catalogues; the pixels decide near the edge
+    near = site.geometry.buffer(margin)
+    return not any(near.intersects(translate(footprint, shift)) for shift in (-360.0, 0.0, 360.0))
+
+
+def cells_of(base: Grid, other: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Columns and rows of the other grid's cells under each pixel centre of `base`, as (height, width); may lie off it."""
+    a, _, x0, _, e, y0 = base.transform
+    xs, ys = np.meshgrid(x0 + a * (np.arange(base.width) + 0.5), y0 + e * (np.arange(base.height) + 0.5))
+    if base.crs != other.crs:
+        from pyproj import Transformer
+
+        xs, ys = Transformer.from_crs(base.crs, other.crs, always_xy=True).transform(xs, ys)
+    a, _, x0, _, e, y0 = other.transform
+    return np.floor((xs - x0) / a).astype(np.int64), np.floor((ys - y0) / e).astype(np.int64)
