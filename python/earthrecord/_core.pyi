@@ -8,10 +8,12 @@ the file, what was found and what to do.
 
 import os
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__: list[str]
 
 __version__: str
 """Version of the core, equal to the package's."""
@@ -19,8 +21,8 @@ __version__: str
 DEBUG: bool
 """True for an unoptimised build; never quote a speed measured with one."""
 
-Path = str | os.PathLike[str]
-Window = tuple[int, int, int, int]
+_Path: TypeAlias = str | os.PathLike[str]
+_Window: TypeAlias = tuple[int, int, int, int]
 
 @final
 class Header:
@@ -61,13 +63,13 @@ class Header:
     why_not: str
     """Why `readable` is False, in words; "" otherwise."""
 
-def scan_header(path: Path) -> Header:
+def scan_header(path: _Path) -> Header:
     """Read one header without decoding a pixel. Raises `UnreadableRaster` for anything that is no TIFF."""
 
-def scan_headers(paths: Sequence[Path]) -> list[Header | Exception]:
+def scan_headers(paths: Sequence[_Path]) -> list[Header | Exception]:
     """Read many headers in parallel; a file that fails gives its exception in its place."""
 
-def read_window(path: Path, window: Window | None = None, band: int = 1) -> NDArray[Any]:
+def read_window(path: _Path, window: _Window | None = None, band: int = 1) -> NDArray[Any]:
     """Decode a window of one band as an array of (height, width) in the file's dtype, native byte order.
 
     `band` counts from 1. The window must lie inside the raster. Nothing is scaled or masked. Sparse tiles
@@ -75,9 +77,9 @@ def read_window(path: Path, window: Window | None = None, band: int = 1) -> NDAr
     """
 
 def count_quality(
-    path: Path,
+    path: _Path,
     classes: NDArray[np.uint8],
-    window: Window,
+    window: _Window,
     site: NDArray[np.bool_],
     band: int = 1,
 ) -> tuple[int, int, int, int, int, int]:
@@ -91,16 +93,16 @@ def count_quality(
 def count_classes(
     values: NDArray[Any],
     classes: NDArray[np.uint8],
-    window: Window,
+    window: _Window,
     site: NDArray[np.bool_],
     size: tuple[int, int],
 ) -> tuple[int, int, int, int, int, int]:
     """`count_quality` over an array that was decoded elsewhere: `values` is the part of `window` that lies on a raster of `size` (width, height)."""
 
 def crop(
-    source: Path,
-    target: Path,
-    window: Window,
+    source: _Path,
+    target: _Path,
+    window: _Window,
     band: int = 1,
     site: NDArray[np.bool_] | None = None,
     mask_value: float | None = None,
@@ -115,10 +117,10 @@ def crop(
     """
 
 def write_raster(
-    target: Path,
+    target: _Path,
     values: NDArray[Any],
     transform: tuple[float, float, float, float, float, float],
-    geokeys: bytes = b"",
+    geokeys: bytes | None = None,
     nodata: str | None = None,
     gdal_metadata: str | None = None,
     level: int = 6,
@@ -133,5 +135,5 @@ def write_raster(
 def geokeys_of_epsg(code: int, geographic: bool) -> bytes:
     """A minimal geokeys blob that names an EPSG code, for `write_raster`."""
 
-def sha256_files(paths: Sequence[Path]) -> list[str | Exception]:
+def sha256_files(paths: Sequence[_Path]) -> list[str | Exception]:
     """SHA-256 (hex) of many files in parallel, streaming; a file that fails gives its exception in its place."""

@@ -11,14 +11,14 @@ from pathlib import Path
 import provider_archive
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def steps() -> list[tuple[str, str]]:
     """(command, output shown) of every `$ er ...` line in the README's console blocks."""
     found = []
     for block in BLOCK.findall((ROOT / "README.md").read_text()):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
             found.append((command, shown))
     return [(command, shown) for command, shown in found if command.startswith("er ")]

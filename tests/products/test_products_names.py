@@ -99,6 +99,7 @@ def test_groups_of_the_forms_of_sentinel_2() -> None:
         "baseline": "0212",
         "tile": "01CCV",
         "processed": "20201003T104658",
+        "sensing": "20191228T210521",
         "layer": "B04_10m",
     }
     cog = groups(product.names[3], "29/R/KH/2020/2/S2A_29RKH_20200219_0_L2A/B04.tif")

@@ -1,7 +1,6 @@
 """Reading the product tables: order, digest, a user's own, and every kind of mistake."""
 
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,15 +42,6 @@ def test_digest_follows_content_not_spelling(tmp_path: Path, minimal: str, write
     assert digests[1] == digests[2]
     assert len(set(digests)) == 3
     assert all(len(digest) == 64 for digest in digests)
-
-
-def test_loading_is_quick() -> None:
-    def seconds() -> float:
-        start = time.perf_counter()
-        load()
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(5)) < 0.06
 
 
 def test_like_takes_over_all_that_is_not_replaced(tmp_path: Path, write: Write) -> None:

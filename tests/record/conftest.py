@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import provider_archive
 import pytest
 
+import provider_archive
 from earthrecord.archive import search
 from earthrecord.products.registry import Products, load
 from earthrecord.record.build import Builder

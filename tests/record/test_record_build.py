@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-import provider_archive
 import pytest
 import rasterio
 from rasterio.windows import from_bounds
 
+import provider_archive
 from earthrecord.errors import BuiltWithOtherRules, EmptySource
 from earthrecord.record import ledger
 from earthrecord.record.model import COUNTS, Rules, read_certificate
@@ -35,7 +35,7 @@ DROPPED = {
     "S2A_MSIL2A_20200603T140051_N0214_R067_T20KLV_20200603T180000": "duplicate",
     "S2B_MSIL2A_20200618T140049_N0500_R067_T20KLV_20230506T101010": "one a month",
     "S2B_MSIL2A_20180708T140049_N0208_R067_T20KLV_20180708T190000": "time window",
-    "MOD13Q1.A2020017.h11v11.061.2020040120000": "duplicate",
+    "MOD13Q1.A2020017.h12v11.061.2020040120000": "duplicate",
 }
 
 
@@ -69,7 +69,7 @@ def test_look_alikes_and_other_sensors_are_kept(made: Made) -> None:
 def test_the_six_counts_add_up_to_the_sites_pixels(made: Made) -> None:
     counted = book_of(made).filter(pl.col("outside").is_not_null() & (pl.col("product") == "landsat-c2-l2"))
     totals = counted.select(pl.sum_horizontal(COUNTS)).to_series()
-    assert counted.height == 8
+    assert counted.height == 7
     assert totals.n_unique() == 1
     assert totals[0] > 10_000
 
@@ -78,7 +78,7 @@ def test_kept_pixels_equal_the_source_window_read_by_rasterio(made: Made) -> Non
     """Architecture, rule 1: pixels are never changed on the way into a record."""
     record, compared = made.places("calm").record, 0
     for path in sorted(record.rglob("*.[tT][iI][fF]")):
-        (source,) = made.archive.rglob(path.name)
+        (source,) = (found for found in made.archive.rglob(path.name) if path.parent.name in str(found))
         with rasterio.open(path) as ours, rasterio.open(source) as theirs:
             window = from_bounds(*ours.bounds, theirs.transform).round_offsets().round_lengths()
             expected = theirs.read(1, window=window)

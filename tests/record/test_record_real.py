@@ -57,7 +57,7 @@ def assert_pixels_equal(record: Path, source: Path, least: int) -> None:
     """Every raster of a record equals the source window, pixel for pixel, read by rasterio."""
     compared = 0
     for path in sorted(record.rglob("*.[tT][iI][fF]")):
-        (original,) = {found for found in source.rglob(path.name)}
+        (original,) = set(source.rglob(path.name))
         with rasterio.open(path) as ours, rasterio.open(original) as theirs:
             window = from_bounds(*ours.bounds, theirs.transform).round_offsets().round_lengths()
             np.testing.assert_array_equal(ours.read(1), theirs.read(1, window=window))

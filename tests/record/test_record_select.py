@@ -19,7 +19,9 @@ UTC = dt.UTC
 
 
 def scene(**columns: Any) -> dict[str, Any]:
-    return dict.fromkeys(SCENES) | {"order": 0, "flags": [], "files": [], "repeated": 0} | columns
+    return (
+        dict.fromkeys(SCENES) | {"order": 0, "flags": [], "files": [{"band": "red", "container": "tiff"}], "repeated": 0} | columns
+    )
 
 
 def landsat(name: str, order: int = 0, **columns: Any) -> dict[str, Any]:

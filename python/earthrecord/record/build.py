@@ -16,18 +16,19 @@ from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
-from earthrecord.sites.model import Site
 
 from earthrecord import _core
-from earthrecord.errors import EarthRecordError
-from earthrecord.products.model import Product
+from earthrecord.archive import raster
+from earthrecord.errors import BadSource, EarthRecordError
+from earthrecord.products.model import Band, Product
 from earthrecord.products.registry import Products
 from earthrecord.record import months, offsets, select
 from earthrecord.record.journal import Journal, digest
-from earthrecord.record.look import Counts, Looker, Place, Row, deciding_band, footprint_misses
+from earthrecord.record.look import Counts, File, Looker, Place, Row, deciding, footprint_misses
 from earthrecord.record.model import Places, Rules
 from earthrecord.record.select import Decision
 from earthrecord.record.store import Store, StoredScene, folder_of
+from earthrecord.sites.model import Site
 
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
@@ -50,6 +51,11 @@ class Choice:
     stored: StoredScene | None = None
     folder: PurePosixPath | None = None
     key: str = ""
+
+    @property
+    def flags(self) -> list[str]:
+        """All that is odd about it, by metadata and by what was read."""
+        return sorted({*self.decision.flags, *(self.stored.flags if self.stored else ())})
 
     @property
     def scene(self) -> str:
@@ -95,12 +101,12 @@ class Builder:
         """Whether any site pixel lies in the scene: by footprint where it proves a miss, else by the raster's grid."""
         row, product = choice.row, self.products[choice.row["product"]]
         try:
-            file = self.looker.file_of(row, deciding_band(product, row["sensor"]))
-            if file is None or "://" in file["href"]:
+            found = deciding(row, product)
+            if found is None or "://" in found[1]["href"]:
                 if footprint_misses(row, self.site):
                     choice.decision.drop("outside", "by its footprint, the scene does not reach the site")
                 return
-            layer = self.looker.layer(row, file)
+            layer = self.looker.layer(row, found[1])
             choice.place = self.looker.place(layer.grid, product)
         except EarthRecordError as error:
             choice.decision.flags.append("spoiled")
@@ -125,38 +131,42 @@ class Builder:
     def place_of(self, choice: Choice) -> Place:
         """Where the layer that decides lies on the site; opened only where that is not known yet."""
         if choice.place is None:
-            product = self._product(choice)
-            file = self.looker.file_of(choice.row, deciding_band(product, choice.row["sensor"]))
-            assert file is not None  # noqa: S101 - the scene was kept
-            choice.place = self.looker.place(self.looker.layer(choice.row, file).grid, product)
+            layer, product = self._deciding_layer(choice), self._product(choice)
+            choice.place = self.looker.place(layer.grid, product)
         return choice.place
+
+    def _deciding_layer(self, choice: Choice) -> raster.Layer:
+        found = deciding(choice.row, self._product(choice))
+        if found is None:
+            raise BadSource(
+                f"{choice.scene} brings none of the layers of {choice.row['product']}; search again"
+            )
+        return self.looker.layer(choice.row, found[1])
 
     def _product(self, choice: Choice) -> Product:
         return self.products[choice.row["product"]]
 
     def _count(self, choice: Choice, journal: Journal) -> None:
-        row, product = choice.row, self._product(choice)
-        band = deciding_band(product, row["sensor"])
-        file = self.looker.file_of(row, band)
-        if product.quality is None or band.name != product.quality.band or file is None:
+        product = self._product(choice)
+        found = deciding(choice.row, product)
+        if found is None:
+            missing = product.quality.band if product.quality else "a layer"
             choice.decision.drop(
-                "no quality layer",
-                f"{row['scene']} comes without {product.quality.band if product.quality else ''}, from which the counts are made",
+                "no quality layer", f"it comes without {missing}, from which the counts are made"
             )
             return
+        key = "count " + self._key(choice, [found[1]])
         try:
-            key = "count " + self._key(choice, [file])
-            known = journal.get(key)
-            choice.decision.counts = tuple(known) if known else self._counts(choice, band, file)  # type: ignore[assignment]
-            if not known:
-                journal.put(key, choice.decision.counts)
+            counts = journal.get(key) or self._counts(choice, *found)
         except EarthRecordError as error:
             choice.decision.drop("unreadable", str(error))
             return
-        if sum(choice.decision.counts[1:]) == 0:
+        journal.put(key, list(counts))
+        choice.decision.counts = tuple(counts)
+        if sum(counts[1:]) == 0:
             choice.decision.drop("outside", "none of the site's pixels lies in the raster")
 
-    def _counts(self, choice: Choice, band: Any, file: Any) -> Counts:
+    def _counts(self, choice: Choice, band: Band, file: File) -> Counts:
         layer = self.looker.layer(choice.row, file)
         self.looker.check(layer, band, file["href"])
         choice.place = self.looker.place(layer.grid, self._product(choice))
@@ -212,10 +222,7 @@ class Builder:
         return acquisition if members[0].open else None
 
     def _granule(self, position: int, choice: Choice) -> months.Granule:
-        band = deciding_band(self._product(choice), choice.row["sensor"])
-        file = self.looker.file_of(choice.row, band)
-        assert file is not None  # noqa: S101 - counted before
-        layer = self.looker.layer(choice.row, file)
+        layer = self._deciding_layer(choice)
         place = self.looker.place(layer.grid, self._product(choice))
         return months.Granule(position, choice.row, place, self.looker.classes(choice.row, layer, place))
 

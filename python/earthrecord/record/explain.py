@@ -11,17 +11,7 @@ import polars as pl
 from earthrecord.errors import BadRecord
 from earthrecord.products.registry import Products
 from earthrecord.record import ledger
-from earthrecord.record.model import COUNTS, DROPS
-
-_FLAGS = {
-    "partial": "It lacks at least one layer that its sensor usually has.",
-    "resampled": "Its raster lies on another grid than its metadata describe (decimated or resampled); it is kept as it is.",
-    "metadata-crs": "Its metadata name another CRS than the raster; the raster's own was used.",
-    "no-metadata": "It came without metadata; what is known comes from the file names.",
-    "unknown-baseline": "Its processing baseline is not in the product table, so the metadata do not decide the offset.",
-    "offset-disagrees": "Metadata and pixels disagree about its reflectance offset: look at it before you use it.",
-    "zipped": "It came as a zip archive with one file in it.",
-}
+from earthrecord.record.model import COUNTS, DROPS, FLAGS
 
 
 def find(
@@ -54,7 +44,7 @@ def story(site: str, row: Mapping[str, Any], book: pl.DataFrame, products: Produ
         _decided(row),
         *_rivals(row, book),
         *_offset(row),
-        *(_FLAGS[flag] for flag in row["flags"] or () if flag in _FLAGS),
+        *(FLAGS[flag] for flag in row["flags"] or () if flag in FLAGS),
     ]
 
 

@@ -40,8 +40,11 @@ class Journal:
         return self._entries.get(key)
 
     def put(self, key: str, value: Any) -> None:
+        """Note an entry; one that is known already costs nothing."""
         line = msgspec.json.encode([key, value]) + b"\n"
         with self._lock:
+            if self._entries.get(key) == value:
+                return
             self._entries[key] = value
             self._file.write(line)
             self._file.flush()

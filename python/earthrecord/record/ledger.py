@@ -58,7 +58,20 @@ LEDGER = pl.Schema(
 )
 
 FROM_SCENE = (
-    *("product", "scene", "item", "platform", "sensor", "level", "tier", "start", "date", "path", "row", "tile"),
+    *(
+        "product",
+        "scene",
+        "item",
+        "platform",
+        "sensor",
+        "level",
+        "tier",
+        "start",
+        "date",
+        "path",
+        "row",
+        "tile",
+    ),
     *("processed", "baseline", "repeated", "catalogue", "metadata"),
 )
 
@@ -75,7 +88,7 @@ def table(
 def _row(choice: Choice, products: Products) -> dict[str, Any]:
     decision, product = choice.decision, products.get(choice.row["product"] or "")
     metadata, pixels = (None, None) if product is None else offset_flags(choice, product)
-    flags = set(decision.flags) | set(choice.stored.flags if choice.stored else ())
+    flags = set(choice.flags)
     if offsets.disagree(metadata, pixels):
         flags.add("offset-disagrees")
     counts = decision.counts

@@ -13,29 +13,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from earthrecord.products.quality import class_table
-from earthrecord.sites.model import Site
-from earthrecord.sites.pixels import SitePixels
 from numpy.typing import NDArray
 
 from earthrecord.archive import fetch, raster
 from earthrecord.errors import BadMetadata, UnreadableRaster
 from earthrecord.grid import Grid, Window
 from earthrecord.products.model import Band, Product
+from earthrecord.products.quality import class_table
 from earthrecord.products.registry import Products
 from earthrecord.record.model import Rules
+from earthrecord.sites.model import Site
+from earthrecord.sites.pixels import SitePixels
 
 Row = Mapping[str, Any]
+File = Mapping[str, Any]
 Counts = tuple[int, int, int, int, int, int]
 
 
-def deciding_band(product: Product, sensor: str | None) -> Band:
-    """The layer that decides about a scene: the quality layer, else the product's first record layer."""
-    name = product.quality.band if product.quality else None
-    bands = [band for band in product.bands if not band.sensors or sensor in band.sensors]
-    return next((band for band in bands if band.name == name), None) or next(
-        (band for band in bands if band.record), bands[0]
+def deciding(row: Row, product: Product) -> tuple[Band, File] | None:
+    """The layer that decides about a scene, and its file: the quality layer, else the first record layer that it brings."""
+    wanted = (
+        [product.quality.band] if product.quality else [band.name for band in product.bands if band.record]
     )
+    bands = {band.name: band for band in product.bands}
+    files = {file["band"]: file for file in row["files"]}
+    return next(((bands[name], files[name]) for name in wanted if name in files), None)
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,6 @@ class Looker:
         self.site, self.products, self.rules = site, products, rules
         self._cache, self._network = cache, network
         self._pixels = SitePixels(site)
-
-    def file_of(self, row: Row, band: Band) -> Mapping[str, Any] | None:
-        return next((file for file in row["files"] if file["band"] == band.name), None)
 
     def layer(self, row: Row, file: Mapping[str, Any]) -> raster.Layer:
         """Open one layer of a scene, bringing its file here first where it is remote."""

@@ -30,6 +30,21 @@ DROPS = {
     "one a month": "another acquisition of that month shows more of the site",
 }
 
+# What is odd about a candidate, kept or not.
+FLAGS = {
+    "partial": "It lacks at least one layer that its sensor usually has.",
+    "resampled": "Its raster lies on another grid than the one its metadata describe (decimated or resampled); it is kept as it is.",
+    "metadata-crs": "Its metadata name another CRS than the raster; the raster's own was used.",
+    "no-metadata": "It came without metadata; what is known comes from the file names.",
+    "unknown-baseline": "Its processing baseline is not in the product table, so the metadata do not decide the offset.",
+    "offset-differs": "Its metadata state different reflectance offsets for different layers.",
+    "offset-disagrees": "Metadata and pixels disagree about its reflectance offset: look at it before you use it.",
+    "broken-href": "Its catalogue entry links to a file that is not there.",
+    "copies-differ": "The archive holds copies of it that differ; the complete one was taken.",
+    "zipped": "It came as a zip archive with one file in it.",
+    "preliminary": "Some of its steps are preliminary and will be replaced by the provider.",
+}
+
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The choices of one build; they are written into `record.json`."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from earthrecord.products.model import Product
 from earthrecord.record.build import Builder, Choice
-from earthrecord.record.look import deciding_band
+from earthrecord.record.look import deciding
 from earthrecord.record.store import record_files
 
 PLAN = pl.Schema(
@@ -64,8 +64,8 @@ def _pixels(choice: Choice, product: Product, cell: float | None) -> int:
     """Pixels of the scene's window, scaled to a layer with another cell size."""
     if choice.place is None:
         return 0
-    deciding = deciding_band(product, choice.row["sensor"]).cell or product.grid.cell
-    ratio = deciding / (cell or product.grid.cell)
+    found = deciding(choice.row, product)
+    ratio = ((found[0].cell if found else None) or product.grid.cell) / (cell or product.grid.cell)
     return int(choice.place.inside.width * choice.place.inside.height * ratio * ratio)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-from earthrecord.sites.model import Site
-
 from earthrecord.products.model import Band, Product, Rule
 from earthrecord.record import offsets
 from earthrecord.record.build import Choice, offset_flags
+from earthrecord.record.model import FLAGS
+from earthrecord.sites.model import Site
 
 
 def readme(site: Site, snapshot: dt.date, kept: Sequence[tuple[Product, Sequence[Choice]]]) -> str:
@@ -166,28 +166,14 @@ def _offsets(product: Product, choices: Sequence[Choice]) -> list[str]:
     return lines
 
 
-_ODD = {
-    "partial": "lack some layers",
-    "resampled": "come on a grid that differs from the one their metadata describe",
-    "metadata-crs": "state another CRS in their metadata than in the raster; the raster's is right",
-    "no-metadata": "came without metadata beside the rasters",
-    "unknown-baseline": "name a processing baseline that the product table does not know",
-}
-
-
 def _odd(choices: Sequence[Choice]) -> list[str]:
     lines = []
-    for flag, text in _ODD.items():
-        scenes = [
-            choice.scene
-            for choice in choices
-            if flag in (*choice.decision.flags, *(choice.stored.flags if choice.stored else ()))
-        ]
-        if scenes and len(scenes) == len(choices):
-            lines.append(f"- All scenes {text}.")
-        elif scenes:
-            lines.append(f"- {len(scenes)} scenes {text}: {', '.join(scenes)}.")
-    return ["", *lines] if lines else []
+    for flag, text in FLAGS.items():
+        scenes = [choice.scene for choice in choices if flag in choice.flags]
+        if scenes:
+            which = "all scenes" if len(scenes) == len(choices) else ", ".join(scenes)
+            lines.append(f"- {text} ({which})")
+    return ["", "Of some scenes there is more to say:", "", *lines] if lines else []
 
 
 def citation(products: Sequence[Product], snapshot: dt.date) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from earthrecord.sites.model import site_json
 
 from earthrecord import _core
 from earthrecord.errors import BadRecord, BuiltWithOtherRules, EmptySource
@@ -29,6 +28,7 @@ from earthrecord.record.model import (
     write_whole,
 )
 from earthrecord.record.store import Stored, region_masks
+from earthrecord.sites.model import site_json
 
 MANIFEST = pl.Schema(
     {
@@ -65,8 +65,9 @@ def build(builder: Builder, scenes: pl.DataFrame, *, replace: bool = False) -> O
     if places.certificate.exists() and places.record.is_dir() and not replace:
         known = read_certificate(places.certificate)
         found = ledger.read(places.ledger)
-        _same_or_refuse(known, inputs, places.certificate)
-        if not found.filter(pl.col("rule") == "unreadable").height:
+        spoiled = found.filter(pl.col("rule") == "unreadable").height > 0
+        _same_or_refuse(known, inputs, places.certificate, mended=spoiled)
+        if not spoiled:
             return Outcome(known, found, again=True)
     with Journal(places.journal) as journal:
         choices = builder.decide(scenes, journal)
@@ -90,9 +91,10 @@ def _inputs(builder: Builder, scenes: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _same_or_refuse(known: Certificate, inputs: Mapping[str, Any], path: Path) -> None:
+def _same_or_refuse(known: Certificate, inputs: Mapping[str, Any], path: Path, *, mended: bool) -> None:
+    """Refuse other inputs; after a build with spoiled scenes, files that were mended since are no other inputs."""
     for field, value in inputs.items():
-        if getattr(known, field) != value:
+        if getattr(known, field) != value and not (mended and field == "scenes_digest"):
             raise BuiltWithOtherRules(
                 f"{path}: this record was built with another {field.replace('_', ' ')}: {getattr(known, field)} then, {value} now; "
                 "append what is new with er update, or build it anew with --replace"
@@ -239,7 +241,7 @@ def _sweep(root: Path, wanted: set[str]) -> None:
             path = Path(folder, name)
             if path.relative_to(root).as_posix() not in wanted:
                 path.unlink()
-        if Path(folder) != root and not any(os.scandir(folder)):
+        if Path(folder) != root and not os.listdir(folder):
             Path(folder).rmdir()
 
 

@@ -50,6 +50,8 @@ def by_kind(row: Row, product: Product | None, rules: Rules, site_kind: str) -> 
         decision.drop("not asked for", f"{product.title} is no part of the record of a {site_kind} site")
     elif not (product.record or product.withheld):
         decision.drop("not asked for", f"{product.title} is no part of a record")
+    elif not {file["band"] for file in row["files"]} & {band.name for band in product.bands if band.record}:
+        decision.drop("not asked for", f"none of its files is a layer of {product.title} that a record takes")
     else:
         _by_time(decision, row, product, rules)
     return decision
@@ -57,14 +59,16 @@ def by_kind(row: Row, product: Product | None, rules: Rules, site_kind: str) -> 
 
 def _by_time(decision: Decision, row: Row, product: Product, rules: Rules) -> None:
     date: dt.date | None = row["datatake"].date() if row["datatake"] else row["date"]
+    many_steps = any(file["container"] == "netcdf" for file in row["files"])
+    last: dt.date | None = row["end"].date() if many_steps and row["end"] else date
     if product.static or product.fixed or product.withheld:
         return
-    if date is None:
+    if date is None or last is None:
         decision.drop("time window", "the scene has no date")
         return
     first = rules.start if product.start is None else max(rules.start, product.start)
-    if date < first:
-        decision.drop("time window", f"{date} is before {first}, when the record's {product.title} begins")
+    if last < first:
+        decision.drop("time window", f"{last} is before {first}, when the record's {product.title} begins")
     elif date > rules.snapshot:
         decision.drop("time window", f"{date} is after the snapshot {rules.snapshot}")
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from earthrecord.sites.model import Site
 from numpy.typing import NDArray
 
 from earthrecord.archive import netcdf, raster
@@ -19,6 +18,8 @@ from earthrecord.grid import Grid
 from earthrecord.products.model import Band, Product
 from earthrecord.record import offsets
 from earthrecord.record.look import Looker, Place, Row, cells_of, metadata_flags
+from earthrecord.record.model import Rules
+from earthrecord.sites.model import Site
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -70,7 +71,9 @@ def record_files(row: Row, product: Product) -> list[tuple[Band, Mapping[str, An
 
 
 def lacking(row: Row, product: Product) -> list[str]:
-    """Record layers that the scene's sensor has and the scene does not bring."""
+    """Record layers that the scene's sensor has and the scene does not bring; a netCDF row is one variable by its nature."""
+    if any(file["container"] == "netcdf" for file in row["files"]):
+        return []
     have = {file["band"] for file in row["files"]}
     due = [
         band
@@ -124,7 +127,8 @@ class Store:
                 f"{file['href']} does not reach the site, other layers of {row['scene']} do: get it again"
             )
         if isinstance(layer, netcdf.NetcdfLayer):
-            size, sha = layer.crop(target, place.inside)
+            months = _months(row, self._looker.rules)
+            size, sha = netcdf.crop_variable(layer.path, layer.member, target, place.inside, months)
             return size, sha, layer.flags
         mask_value = self._mask_value(band)
         mask = None if mask_value is None else place.mask_inside
@@ -162,6 +166,15 @@ class Store:
         layer = self._looker.layer(row, file)
         place = self._looker.place(layer.grid, product)
         return layer.read(place.inside), place
+
+
+def _months(row: Row, rules: Rules) -> set[str] | None:
+    """The months of a file with several steps that lie in the record's time window; None where all do."""
+    if row["end"] is None or (row["date"] >= rules.start and row["end"].date() <= rules.snapshot):
+        return None
+    first, last = max(row["date"], rules.start), min(row["end"].date(), rules.snapshot)
+    numbers = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    return {f"{number // 12}-{number % 12 + 1:02d}" for number in numbers}
 
 
 def _spread(codes: NDArray[Any], coarse: Grid, fine: Grid) -> NDArray[Any]:
