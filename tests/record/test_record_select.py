@@ -20,7 +20,9 @@ UTC = dt.UTC
 
 def scene(**columns: Any) -> dict[str, Any]:
     return (
-        dict.fromkeys(SCENES) | {"order": 0, "flags": [], "files": [{"band": "red", "container": "tiff"}], "repeated": 0} | columns
+        dict.fromkeys(SCENES)
+        | {"order": 0, "flags": [], "files": [{"band": "red", "container": "tiff"}], "repeated": 0}
+        | columns
     )
 
 

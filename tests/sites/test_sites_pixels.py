@@ -253,11 +253,11 @@ def test_an_outline_along_pixel_edges_takes_no_row_or_column_more() -> None:
 @pytest.mark.parametrize(
     ("transform", "width", "window"),
     [
-        ((0.1, 0, -180.05, 0, -0.1, 90.05), 3600, Window(1863, 901, 4, 2)),
-        ((0.1, 0, -0.05, 0, -0.1, 90.05), 3600, Window(63, 901, 4, 2)),
-        ((0.1, 0, -0.05, 0, 0.1, -90.05), 3600, Window(63, 898, 4, 2)),
-        ((0.1, 0, -180.05, 0, -0.1, 90.05), 7200, Window(1863, 901, 4, 2)),
-        ((0.1, 0, -360.05, 0, -0.1, 90.05), 3600, Window(3663, 901, 4, 2)),
+        ((0.1, 0, -180.05, 0, -0.1, 90.05), 3600, Window(1863, 900, 4, 2)),
+        ((0.1, 0, -0.05, 0, -0.1, 90.05), 3600, Window(63, 900, 4, 2)),
+        ((0.1, 0, -0.05, 0, 0.1, -90.05), 3600, Window(63, 899, 4, 2)),
+        ((0.1, 0, -180.05, 0, -0.1, 90.05), 7200, Window(1863, 900, 4, 2)),
+        ((0.1, 0, -360.05, 0, -0.1, 90.05), 3600, Window(63, 900, 4, 2)),
     ],
 )
 def test_geographic_rasters_on_any_turn_and_in_any_order(
@@ -303,7 +303,7 @@ def test_over_the_antimeridian_a_sinusoidal_tile_sees_its_own_part() -> None:
 def test_over_the_antimeridian_each_half_of_a_map_sees_its_own_part(crs: str) -> None:
     pixels = SitePixels(ANTIMERIDIAN)
     transformer = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
-    seam, south = transformer.transform(180.0, -17.0)
+    seam, _ = transformer.transform(180.0, -17.0)
     edge, north = transformer.transform(180.0, -16.6)
     reach = max(seam, edge)
     east = Grid(crs, (250, 0, reach - 75_000, 0, -250, north + 5_000), 320, 220)
@@ -523,7 +523,7 @@ def test_masks_that_no_machine_holds_are_refused() -> None:
         (Grid("EPSG:32632", (30, 1, 300_000, 1, -30, 6_000_000), 10, 10), "not north up"),
         (Grid("nonsense", (30, 0, 300_000, 0, -30, 6_000_000), 10, 10), "not understood"),
         (Grid("", (30, 0, 300_000, 0, -30, 6_000_000), 10, 10), "not understood"),
-        (Grid('LOCAL_CS["x",UNIT["metre",1]]', (30, 0, 0, 0, -30, 0), 10, 10), "not understood|nowhere"),
+        (Grid('LOCAL_CS["x",UNIT["metre",1]]', (30, 0, 0, 0, -30, 0), 10, 10), "can not be reached"),
     ],
 )
 def test_rasters_that_lie_nowhere(grid: Grid, said: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from earthrecord.archive import copies, sidecar
+from earthrecord.archive import copies, names, sidecar
 from earthrecord.archive.names import Named
 from earthrecord.archive.scenes import SCENES
 from earthrecord.archive.sidecar import Sidecar
@@ -76,7 +76,8 @@ class Candidate:
 
     def _flags(self, baseline: str | None, choice: copies.Choice, *, told: bool) -> list[str]:
         flags = ["copies-differ"] if choice.differ else []
-        if not told and any(file["container"] not in copies.MANY_LAYERS for file in choice.files):
+        due = names.is_acquisition(self.product)
+        if due and not told and any(file["container"] not in copies.MANY_LAYERS for file in choice.files):
             flags.append("no-metadata")
         if self.product.baselines and baseline not in self.product.baselines:
             flags.append("unknown-baseline")

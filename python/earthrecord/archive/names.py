@@ -104,6 +104,12 @@ def names_scene(scene: str, products: Mapping[str, Product]) -> Named | None:
     return None
 
 
+def is_acquisition(product: Product) -> bool:
+    """Whether a scene is what one satellite saw in one pass, not a composite, a map or a model."""
+    composite = product.period_days is not None or product.period_months is not None
+    return bool(product.satellites) and not (composite or product.static or product.fixed)
+
+
 def period(product: Product, start: dt.datetime | None) -> tuple[dt.datetime | None, dt.datetime | None]:
     """First and last day of the period that begins at `start`; no last day for a single acquisition."""
     if product.fixed is not None:

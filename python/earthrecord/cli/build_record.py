@@ -16,6 +16,8 @@ def build_record(
     site: opt.SiteId,
     source: opt.From = None,
     sites: opt.Sites = opt.SITES,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     products: opt.ProductDirs = None,
     work: opt.Work = opt.WORK,
     records: opt.Records = opt.RECORDS,
@@ -45,7 +47,9 @@ def build_record(
     opt.known_products(table, only)
     rules = opt.make_rules(snapshot, obscured, all_sentinel2, margin, only)
     places = opt.make_places(site, work, records)
-    builder = opt.make_builder(opt.load_site(site, sites), table, rules, places, workers, offline)
+    builder = opt.make_builder(
+        opt.load_site(site, sites, id_field, layer), table, rules, places, workers, offline
+    )
     found = opt.scenes(source, places, table, freeze=True)
     with opt.watched(builder):
         outcome = build(builder, found, replace=replace)

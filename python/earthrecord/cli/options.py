@@ -14,14 +14,20 @@ from earthrecord.errors import BadSite, BadSource
 
 if TYPE_CHECKING:
     import polars as pl
-    from earthrecord.sites.model import Site
 
     from earthrecord.products.registry import Products
     from earthrecord.record.build import Builder
     from earthrecord.record.model import Places, Rules
+    from earthrecord.sites.model import Site
 
 SiteId = Annotated[str, typer.Argument(metavar="SITE", help="Id of a site in the sites file.")]
 Sites = Annotated[Path, typer.Option("--sites", help="Sites: TOML, GeoJSON or GeoPackage.")]
+IdField = Annotated[
+    str | None, typer.Option("--id-field", help="Property of a vector sites file that holds the ids.")
+]
+SitesLayer = Annotated[
+    str | None, typer.Option("--layer", help="Layer of a vector sites file that has several.")
+]
 From = Annotated[
     list[Path] | None,
     typer.Option(
@@ -60,7 +66,7 @@ WORK = Path("work")
 RECORDS = Path("records")
 
 
-def load_site(site: str, sites: Path) -> Site:
+def load_site(site: str, sites: Path, id_field: str | None, layer: str | None) -> Site:
     """One site of a sites file."""
     from earthrecord.sites.readers import read_sites
 
@@ -68,7 +74,7 @@ def load_site(site: str, sites: Path) -> Site:
         raise BadSite(
             f"{sites} does not exist: make it with er sites new {site} --bbox W,S,E,N, or name another with --sites"
         )
-    found = read_sites(sites)
+    found = read_sites(sites, id_field, layer)
     if site not in found:
         raise BadSite(f"{sites} has no site {site!r}; it has {', '.join(list(found)[:20]) or 'none'}")
     return found[site]

@@ -11,6 +11,8 @@ def plan(
     site: opt.SiteId,
     source: opt.From = None,
     sites: opt.Sites = opt.SITES,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     products: opt.ProductDirs = None,
     work: opt.Work = opt.WORK,
     records: opt.Records = opt.RECORDS,
@@ -34,7 +36,7 @@ def plan(
     opt.known_products(table, only)
     rules = opt.make_rules(snapshot, obscured, all_sentinel2, margin, only)
     places = opt.make_places(site, work, records)
-    builder = opt.make_builder(opt.load_site(site, sites), table, rules, places, None, True)
+    builder = opt.make_builder(opt.load_site(site, sites, id_field, layer), table, rules, places, None, True)
     frame, choices = make_plan(builder, opt.scenes(source, places, table, freeze=False))
     drops = Counter(choice.decision.rule for choice in choices if choice.decision.rule)
     if as_json:

@@ -14,6 +14,8 @@ def search(
     site: opt.SiteId,
     source: opt.From = None,
     sites: opt.Sites = opt.SITES,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     products: opt.ProductDirs = None,
     work: opt.Work = opt.WORK,
     as_json: opt.AsJson = False,
@@ -27,7 +29,7 @@ def search(
     from earthrecord.archive import search as archive
     from earthrecord.cli.say import show_json
 
-    opt.load_site(site, sites)
+    opt.load_site(site, sites, id_field, layer)
     found = archive.search_all(opt.sources(source), opt.load_products(products))
     places = opt.make_places(site, work, opt.RECORDS)
     archive.write(found, places.scenes)

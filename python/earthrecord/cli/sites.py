@@ -13,11 +13,6 @@ from earthrecord.cli import options as opt
 if TYPE_CHECKING:
     from earthrecord.sites.model import Site
 
-IdField = Annotated[
-    str | None, typer.Option("--id-field", help="Property of a vector file that holds the ids.")
-]
-Layer = Annotated[str | None, typer.Option("--layer", help="Layer of a vector file that has several.")]
-
 
 class _ListsByDefault(TyperGroup):
     """`er sites [FILE]` lists; a first word that is no command belongs to the list."""
@@ -52,8 +47,8 @@ def list_sites(
     file: Annotated[
         Path, typer.Argument(metavar="[FILE]", help="Sites: TOML, GeoJSON or GeoPackage.")
     ] = opt.SITES,
-    id_field: IdField = None,
-    layer: Layer = None,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """List the sites of a file.
@@ -139,8 +134,8 @@ def new(
 def show(
     site: Annotated[str, typer.Argument(metavar="ID", help="Id of a site in the sites file.")],
     sites: opt.Sites = opt.SITES,
-    id_field: IdField = None,
-    layer: Layer = None,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show all that is known of one site.

@@ -9,6 +9,8 @@ def update(
     site: opt.SiteId,
     source: opt.From = None,
     sites: opt.Sites = opt.SITES,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     products: opt.ProductDirs = None,
     work: opt.Work = opt.WORK,
     records: opt.Records = opt.RECORDS,
@@ -23,9 +25,9 @@ def update(
 
     Example: er update a01 --from /data/landsat --snapshot 2026-12-31
     """
-    from earthrecord.archive.search import search_all
     from msgspec.structs import replace
 
+    from earthrecord.archive.search import search_all
     from earthrecord.cli import build_record, diff_records
     from earthrecord.record.model import read_certificate
     from earthrecord.record.update import update as run
@@ -35,7 +37,9 @@ def update(
     rules = read_certificate(places.certificate).rules
     if snapshot is not None:
         rules = replace(rules, snapshot=snapshot.date())
-    builder = opt.make_builder(opt.load_site(site, sites), table, rules, places, workers, offline)
+    builder = opt.make_builder(
+        opt.load_site(site, sites, id_field, layer), table, rules, places, workers, offline
+    )
     with opt.watched(builder):
         done = run(builder, search_all(opt.sources(source), table))
     if not as_json:

@@ -8,6 +8,8 @@ from earthrecord.cli import options as opt
 def verify_record(
     site: opt.SiteId,
     sites: opt.Sites = opt.SITES,
+    id_field: opt.IdField = None,
+    layer: opt.SitesLayer = None,
     products: opt.ProductDirs = None,
     work: opt.Work = opt.WORK,
     records: opt.Records = opt.RECORDS,
@@ -25,7 +27,7 @@ def verify_record(
     from earthrecord.errors import BadRecord
     from earthrecord.record.verify import verify
 
-    known = opt.load_site(site, sites) if sites.exists() else None
+    known = opt.load_site(site, sites, id_field, layer) if sites.exists() else None
     report = verify(opt.make_places(site, work, records), opt.load_products(products), known)
     if as_json:
         show_json({**asdict(report), "sound": not report.findings})

@@ -26,6 +26,7 @@ Column = Literal[
     "tier",
     "date",
     "start",
+    "end",
     "path",
     "row",
     "tile",

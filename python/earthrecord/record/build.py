@@ -50,6 +50,8 @@ class Choice:
     acquisition_clear: float | None = None
     stored: StoredScene | None = None
     folder: PurePosixPath | None = None
+    months: tuple[str, ...] = ()
+    """netCDF: the months that this file gives."""
     key: str = ""
 
     @property
@@ -83,6 +85,8 @@ class Builder:
         self._each("finding the site", self._locate, [choice for choice in choices if choice.decision.open])
         rows, decisions = [choice.row for choice in choices], [choice.decision for choice in choices]
         select.duplicates(rows, decisions, self.products)
+        for position, months_given in select.share_months(rows, decisions, self.products, self.rules).items():
+            choices[position].months = tuple(sorted(months_given))
         if journal is not None:
             self._measure(choices, journal)
         return choices
@@ -242,7 +246,12 @@ class Builder:
         taken: set[PurePosixPath] = set()
         for choice in choices:
             choice.folder = _free(folder_of(choice.row), taken)
-            choice.key = "store " + self._key(choice, choice.row["files"]) + str(choice.folder)
+            choice.key = (
+                "store "
+                + self._key(choice, choice.row["files"])
+                + str(choice.folder)
+                + ",".join(choice.months)
+            )
         self._each(stage, lambda choice: self._write(choice, store, root, journal), choices)
 
     def _write(self, choice: Choice, store: Store, root: Path, journal: Journal) -> None:
@@ -254,7 +263,7 @@ class Builder:
                 choice.stored = stored
                 return
         try:
-            choice.stored = store.write(choice.row, choice.folder)
+            choice.stored = store.write(choice.row, choice.folder, choice.months)
         except EarthRecordError as error:
             choice.decision.drop("unreadable", str(error))
             return

@@ -17,43 +17,43 @@ from earthrecord.record.select import obscured_share
 
 LEDGER = pl.Schema(
     {
-        "product": pl.String,
-        "scene": pl.String,
-        "item": pl.String,  # the id under which the catalogue listed it
-        "platform": pl.String,
-        "sensor": pl.String,
-        "level": pl.String,
-        "tier": pl.String,
+        "product": pl.String(),
+        "scene": pl.String(),
+        "item": pl.String(),  # the id under which the catalogue listed it
+        "platform": pl.String(),
+        "sensor": pl.String(),
+        "level": pl.String(),
+        "tier": pl.String(),
         "start": pl.Datetime("us", "UTC"),
-        "date": pl.Date,
-        "path": pl.Int16,
-        "row": pl.Int16,
-        "tile": pl.String,
+        "date": pl.Date(),
+        "path": pl.Int16(),
+        "row": pl.Int16(),
+        "tile": pl.String(),
         "processed": pl.Datetime("us", "UTC"),
-        "baseline": pl.String,
-        "kept": pl.Boolean,
-        "rule": pl.String,  # why it was dropped (model.DROPS); null: kept
-        "reason": pl.String,  # the same in words, with the values
-        "duplicate_of": pl.String,  # the scene that is kept in its stead
-        "outside": pl.Int64,  # the six counts over the site's pixels; null: not counted
-        "fill": pl.Int64,
-        "cloud": pl.Int64,
-        "shadow": pl.Int64,
-        "snow": pl.Int64,
-        "clear": pl.Int64,
-        "obscured": pl.Float64,  # (cloud + shadow) / (cloud + shadow + snow + clear)
-        "acquisition": pl.String,  # Sentinel-2: the scene that leads the acquisition
-        "acquisition_clear": pl.Float64,  # Sentinel-2: clear and snow share of the union, of all site pixels
-        "offset_metadata": pl.String,  # Sentinel-2: present, absent, unclear
-        "offset_pixels": pl.String,
-        "wrapped": pl.Int64,  # Sentinel-2: reflectances over 60,000
-        "repeated": pl.UInt16,  # further catalogue lines of the same candidate
+        "baseline": pl.String(),
+        "kept": pl.Boolean(),
+        "rule": pl.String(),  # why it was dropped (model.DROPS); null: kept
+        "reason": pl.String(),  # the same in words, with the values
+        "duplicate_of": pl.String(),  # the scene that is kept in its stead
+        "outside": pl.Int64(),  # the six counts over the site's pixels; null: not counted
+        "fill": pl.Int64(),
+        "cloud": pl.Int64(),
+        "shadow": pl.Int64(),
+        "snow": pl.Int64(),
+        "clear": pl.Int64(),
+        "obscured": pl.Float64(),  # (cloud + shadow) / (cloud + shadow + snow + clear)
+        "acquisition": pl.String(),  # Sentinel-2: the scene that leads the acquisition
+        "acquisition_clear": pl.Float64(),  # Sentinel-2: clear and snow share of the union, of all site pixels
+        "offset_metadata": pl.String(),  # Sentinel-2: present, absent, unclear
+        "offset_pixels": pl.String(),
+        "wrapped": pl.Int64(),  # Sentinel-2: reflectances over 60,000
+        "repeated": pl.UInt16(),  # further catalogue lines of the same candidate
         "flags": pl.List(pl.String()),
-        "folder": pl.String,  # where it lies in the record; null: dropped
-        "withheld": pl.Boolean,
-        "catalogue": pl.String,
-        "metadata": pl.String,
-        "source": pl.String,  # href of the layer that decides
+        "folder": pl.String(),  # where it lies in the record; null: dropped
+        "withheld": pl.Boolean(),
+        "catalogue": pl.String(),
+        "metadata": pl.String(),
+        "source": pl.String(),  # href of the layer that decides
     }
 )
 

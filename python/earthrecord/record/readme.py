@@ -55,21 +55,25 @@ _REGION = (
 
 def _summary(product: Product, choices: Sequence[Choice]) -> str:
     dates = sorted(choice.row["date"] for choice in choices if choice.row["date"] is not None)
-    first, last = (str(dates[0]), str(dates[-1])) if dates else ("", "")
+    ends = [choice.row["end"].date() for choice in choices if choice.row["end"] is not None]
+    first, last = (str(dates[0]), str(max(dates[-1:] + ends))) if dates else ("", "")
     return f"| {product.title} | `{product.id}/` | {len(choices)} | {first} | {last} |"
 
 
 def _product(product: Product, choices: Sequence[Choice]) -> list[str]:
-    sensors = {choice.row["sensor"] for choice in choices} - {None}
+    there = {choice.row["sensor"] for choice in choices}
+    sensors = [
+        s for s in dict.fromkeys(satellite.sensor for satellite in product.satellites.values()) if s in there
+    ]
     present = {file.band for choice in choices if choice.stored for file in choice.stored.files}
     bands = [band for band in product.bands if band.name in present]
     lines = [f"## {product.title}", "", _origin(product), ""]
-    lines += _band_table(bands, sorted(sensors))
+    lines += _band_table(bands, sensors)
     for band in bands:
         lines += _meanings(band)
     if product.quality is not None and product.quality.band in present:
-        lines += ["", *_quality(product, sorted(sensors))]
-    lines += [f"- {note}" for note in product.notes]
+        lines += ["", *_quality(product, sensors)]
+    lines += _notes(product, bands)
     return lines + _offsets(product, choices) + _odd(choices)
 
 
@@ -116,9 +120,17 @@ def _meanings(band: Band) -> list[str]:
         values = "; ".join(f"{value} {text}" for value, text in bits.values.items())
         only = f" ({', '.join(s.upper() for s in bits.sensors)} only)" if bits.sensors else ""
         lines.append(f"- {span}: {bits.name}{only}" + (f" ({values})" if values else ""))
-    if band.note:
-        lines += ["", f"`{band.name}`: {band.note}"]
     return lines
+
+
+def _notes(product: Product, bands: Sequence[Band]) -> list[str]:
+    """Notes on layers, each once, then those on the product."""
+    by_note: dict[str, list[str]] = {}
+    for band in bands:
+        if band.note:
+            by_note.setdefault(band.note, []).append(f"`{band.name}`")
+    lines = [f"- {', '.join(names)}: {note}" for note, names in by_note.items()]
+    return ["", *lines, *(f"- {note}" for note in product.notes)]
 
 
 def _quality(product: Product, sensors: Sequence[str]) -> list[str]:

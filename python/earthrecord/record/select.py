@@ -59,8 +59,7 @@ def by_kind(row: Row, product: Product | None, rules: Rules, site_kind: str) -> 
 
 def _by_time(decision: Decision, row: Row, product: Product, rules: Rules) -> None:
     date: dt.date | None = row["datatake"].date() if row["datatake"] else row["date"]
-    many_steps = any(file["container"] == "netcdf" for file in row["files"])
-    last: dt.date | None = row["end"].date() if many_steps and row["end"] else date
+    last: dt.date | None = row["end"].date() if has_steps(row) and row["end"] else date
     if product.static or product.fixed or product.withheld:
         return
     if date is None or last is None:
@@ -71,6 +70,52 @@ def _by_time(decision: Decision, row: Row, product: Product, rules: Rules) -> No
         decision.drop("time window", f"{last} is before {first}, when the record's {product.title} begins")
     elif date > rules.snapshot:
         decision.drop("time window", f"{date} is after the snapshot {rules.snapshot}")
+
+
+def has_steps(row: Row) -> bool:
+    """Whether a candidate is a netCDF variable, with many time steps in one file."""
+    return any(file["container"] == "netcdf" for file in row["files"])
+
+
+def share_months(
+    rows: Sequence[Row], decisions: Sequence[Decision], products: Mapping[str, Product], rules: Rules
+) -> dict[int, frozenset[str]]:
+    """The months ("1994-12") that each netCDF candidate gives, by position (definitions, "ERA5-Land").
+
+    A month of a variable is taken once, from the candidate that the product's rule prefers; one that is left
+    without a month is a duplicate. Months outside the record's time window are not given.
+    """
+    given: dict[int, frozenset[str]] = {}
+    takers: dict[tuple[str, str, str], str] = {}
+    open_ = [
+        i
+        for i, (row, decision) in enumerate(zip(rows, decisions, strict=True))
+        if decision.open and has_steps(row)
+    ]
+    by_rank = sorted(
+        open_, key=lambda i: rank(rows[i], products[rows[i]["product"]].duplicates), reverse=True
+    )
+    for position in by_rank:
+        row = rows[position]
+        variable = (row["product"], row["files"][0]["band"])
+        months = _months(row, rules)
+        free = frozenset(month for month in months if (*variable, month) not in takers)
+        if months and not free:
+            decisions[position].duplicate_of = takers[(*variable, min(months))]
+            decisions[position].drop(
+                "duplicate", f"each of its {len(months)} months comes from a preferred file"
+            )
+        takers |= {(*variable, month): row["scene"] for month in free}
+        given[position] = free
+    return given
+
+
+def _months(row: Row, rules: Rules) -> list[str]:
+    if row["date"] is None:
+        return []
+    first, last = max(row["date"], rules.start), min((row["end"] or row["start"]).date(), rules.snapshot)
+    numbers = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    return [f"{number // 12}-{number % 12 + 1:02d}" for number in numbers]
 
 
 def acquisitions(rows: Sequence[Row], rule: Duplicates) -> list[list[int]]:
@@ -110,12 +155,12 @@ def _chains(rows: Sequence[Row], members: list[int], rule: Duplicates) -> Iterab
 
 def preferred(rows: Sequence[Row], members: Sequence[int], rule: Duplicates) -> int:
     """The member to keep: the greatest in the rule's columns in turn, missing loses, then catalogue order."""
+    return max(members, key=lambda position: rank(rows[position], rule))
 
-    def rank(position: int) -> tuple[Any, ...]:
-        row = rows[position]
-        return (*(_rank(row[column], column, rule) for column in rule.prefer), -row["order"])
 
-    return max(members, key=rank)
+def rank(row: Row, rule: Duplicates) -> tuple[Any, ...]:
+    """What `preferred` compares."""
+    return (*(_rank(row[column], column, rule) for column in rule.prefer), -row["order"])
 
 
 def _rank(value: Any, column: str, rule: Duplicates) -> tuple[Any, ...]:

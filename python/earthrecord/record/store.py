@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +18,6 @@ from earthrecord.grid import Grid
 from earthrecord.products.model import Band, Product
 from earthrecord.record import offsets
 from earthrecord.record.look import Looker, Place, Row, cells_of, metadata_flags
-from earthrecord.record.model import Rules
 from earthrecord.sites.model import Site
 
 
@@ -90,18 +89,23 @@ class Store:
         self._looker, self._root = looker, root
         self._site: Site = looker.site
 
-    def write(self, row: Row, folder: PurePosixPath) -> StoredScene:
-        """Write every record layer of a scene that the source has; what goes wrong takes the whole scene back."""
+    def write(self, row: Row, folder: PurePosixPath, months: Collection[str] = ()) -> StoredScene:
+        """Write every record layer of a scene that the source has; what goes wrong takes the whole scene back.
+
+        `months` limits the steps of a netCDF file; empty takes all.
+        """
         product = self._looker.products[row["product"]]
         target = self._root / folder
         target.mkdir(parents=True, exist_ok=True)
         try:
-            return self._write(row, product, folder)
+            return self._write(row, product, folder, months)
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
 
-    def _write(self, row: Row, product: Product, folder: PurePosixPath) -> StoredScene:
+    def _write(
+        self, row: Row, product: Product, folder: PurePosixPath, months: Collection[str]
+    ) -> StoredScene:
         files = record_files(row, product)
         per_file: dict[str, int] = {}
         for _, file in files:
@@ -110,14 +114,20 @@ class Store:
         stored = []
         for band, file in files:
             path = folder / file_name(file, band, row["sensor"], per_file[file["href"]])
-            size, sha, found = self._layer(row, product, band, file, self._root / path)
+            size, sha, found = self._layer(row, product, band, file, self._root / path, months)
             stored.append(Stored(str(path), size, sha, band.name))
             flags.update(found)
         state, wrapped = self._offset(row, product)
         return StoredScene(tuple(stored), tuple(sorted(flags)), state, wrapped)
 
     def _layer(
-        self, row: Row, product: Product, band: Band, file: Mapping[str, Any], target: Path
+        self,
+        row: Row,
+        product: Product,
+        band: Band,
+        file: Mapping[str, Any],
+        target: Path,
+        months: Collection[str],
     ) -> tuple[int, str, list[str]]:
         layer = self._looker.layer(row, file)
         self._looker.check(layer, band, file["href"])
@@ -127,8 +137,7 @@ class Store:
                 f"{file['href']} does not reach the site, other layers of {row['scene']} do: get it again"
             )
         if isinstance(layer, netcdf.NetcdfLayer):
-            months = _months(row, self._looker.rules)
-            size, sha = netcdf.crop_variable(layer.path, layer.member, target, place.inside, months)
+            size, sha = netcdf.crop_variable(layer.path, layer.member, target, place.inside, months or None)
             return size, sha, layer.flags
         mask_value = self._mask_value(band)
         mask = None if mask_value is None else place.mask_inside
@@ -166,15 +175,6 @@ class Store:
         layer = self._looker.layer(row, file)
         place = self._looker.place(layer.grid, product)
         return layer.read(place.inside), place
-
-
-def _months(row: Row, rules: Rules) -> set[str] | None:
-    """The months of a file with several steps that lie in the record's time window; None where all do."""
-    if row["end"] is None or (row["date"] >= rules.start and row["end"].date() <= rules.snapshot):
-        return None
-    first, last = max(row["date"], rules.start), min(row["end"].date(), rules.snapshot)
-    numbers = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    return {f"{number // 12}-{number % 12 + 1:02d}" for number in numbers}
 
 
 def _spread(codes: NDArray[Any], coarse: Grid, fine: Grid) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 from pyproj import CRS, Transformer
-from pyproj.exceptions import CRSError
+from pyproj.exceptions import CRSError, ProjError
 from shapely.affinity import translate
 
 from earthrecord.errors import UnsupportedRaster
@@ -104,4 +104,10 @@ def _transformed(crs: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 @functools.lru_cache(maxsize=256)
 def _transformer(crs: str) -> Transformer:
-    return Transformer.from_crs("OGC:CRS84", understood(crs), always_xy=True)
+    try:
+        return Transformer.from_crs("OGC:CRS84", understood(crs), always_xy=True)
+    except ProjError:
+        raise UnsupportedRaster(
+            f"the raster's CRS {crs[:200]!r} can not be reached from longitude and latitude; "
+            "a raster needs a geographic or projected CRS"
+        ) from None
