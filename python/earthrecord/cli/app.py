@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -43,7 +44,7 @@ Example: a record of a place, checked, and the story of one of its scenes
 )
 
 app.add_typer(sites.app, name="sites", short_help="List, add and show places.")
-for command, short in {
+COMMANDS: dict[Callable[..., None], str] = {
     search.search: "Find the scenes of a site and freeze the list.",
     plan.plan: "Tell what a build would read and write.",
     build_record.build_record: "Build the record of a site.",
@@ -51,7 +52,8 @@ for command, short in {
     explain.explain: "Tell why a scene is in or out.",
     update.update: "Append what is new to a record.",
     diff_records.diff_records: "Compare two records.",
-}.items():
+}
+for command, short in COMMANDS.items():
     app.command(command.__name__.replace("_", "-"), short_help=short)(command)
 app.add_typer(products.app, name="products", short_help="What is known of each data product.")
 
