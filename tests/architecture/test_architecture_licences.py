@@ -3,7 +3,7 @@
 import importlib.metadata as metadata
 import re
 
-COPYLEFT = re.compile(r"\b(?:A|L)?GPL|\bEUPL|GNU (?:Affero|Lesser|General)", re.I)
+COPYLEFT = re.compile(r"\b(?:A|L)?GPL|\bEUPL|GNU (?:Affero|Lesser|General)", re.IGNORECASE)
 
 
 def needed(name: str, seen: set[str]) -> set[str]:
