@@ -23,7 +23,7 @@ from earthrecord.record.seal import build
 from earthrecord.record.verify import verify
 
 if TYPE_CHECKING:
-    from conftest import Made
+    from made import Made
 
 DROPPED = {
     "LC08_L2SP_230077_20190712_20190718_02_T1": "duplicate",

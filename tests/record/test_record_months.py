@@ -68,7 +68,7 @@ def test_a_tile_of_the_neighbouring_zone_adds_by_pixel_centres() -> None:
     wide = Grid("EPSG:32632", (20.0, 0.0, x - 2000, 0.0, -20.0, y + 2000), 200, 200)
     other = months.Granule(
         1,
-        base.row | {"tile": "32TMP"},
+        {**base.row, "tile": "32TMP"},
         Place(wide, Window(0, 0, 200, 200), np.ones((200, 200), bool)),
         np.full((200, 200), SNOW, np.uint8),
     )
@@ -117,7 +117,7 @@ def test_months_do_not_compete_with_each_other() -> None:
 
 def test_a_granule_without_datatake_stands_for_itself() -> None:
     rows: list[tuple[int, Any]] = [
-        (0, granule(0, classes(CLEAR, CLEAR)).row | {"datatake": None}),
+        (0, {**granule(0, classes(CLEAR, CLEAR)).row, "datatake": None}),
         (1, granule(1, classes(CLEAR, CLEAR)).row),
     ]
     rows.append((2, rows[1][1]))

@@ -15,7 +15,7 @@ from earthrecord.record.model import Rules
 from earthrecord.record.update import merge, update
 
 if TYPE_CHECKING:
-    from conftest import Made
+    from made import Made
 
 NEW = "LC08_L2SP_230077_20190712_20200827_02_T1"
 OLD = "LC08_L2SP_230077_20190712_20190718_02_T1"
@@ -23,7 +23,7 @@ OLD = "LC08_L2SP_230077_20190712_20190718_02_T1"
 
 def take_away(made: Made, *names: str) -> Path:
     """Move scenes out of the archive; returns where they are."""
-    aside = made.folder / "aside"
+    aside: Path = made.folder / "aside"
     aside.mkdir(exist_ok=True)
     for name in names:
         (folder,) = [path for path in made.archive.rglob(f"{name}*") if path.is_dir()]

@@ -86,7 +86,7 @@ def test_daily_era5_land_through_a_table_of_the_users_own(real: Path, tmp_path: 
         for file in (ours, theirs):
             file.set_auto_maskandscale(False)
         product = mine["era5-land-daily"]
-        name = next(band.member for band in product.bands if band.record)
+        name = str(next(band.member for band in product.bands if band.record))
         lat, lon = (next(d for d in theirs[name].dimensions if d.startswith(axis)) for axis in ("lat", "lon"))
         rows = np.searchsorted(-np.asarray(theirs[lat][:]), -np.asarray(ours[lat][:]) - 1e-6)
         cols = np.searchsorted(np.asarray(theirs[lon][:]), np.asarray(ours[lon][:]) - 1e-6)

@@ -16,7 +16,7 @@ from earthrecord.record.model import Places
 from earthrecord.record.verify import Report, verify
 
 if TYPE_CHECKING:
-    from conftest import Made
+    from made import Made
 
 
 @pytest.fixture
