@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pyproj import Transformer
 
+import earthrecord.sites.pixels as pixels_module
 from earthrecord.errors import BadSite, UnsupportedRaster
 from earthrecord.grid import Grid, Window
 from earthrecord.sites.crossing import cells_touched, centres_inside, edges_of, extent
@@ -477,6 +478,20 @@ def test_scenes_of_one_lattice_share_one_mask() -> None:
     assert pixels.mask(shifted, pixels.window(shifted)) is not pixels.mask(first, one)
     with pytest.raises(ValueError, match="read-only"):
         pixels.mask(first, one)[0, 0] = True
+
+
+def test_memory_does_not_grow_with_the_number_of_lattices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pixels_module, "_CACHE", 200_000)
+    monkeypatch.setattr(pixels_module, "_LATTICES", 5)
+    site = box_site(9.0, 45.0, 9.1, 45.1)
+    pixels = SitePixels(site)
+    for cell in np.linspace(30, 60, 40):
+        grid = around("EPSG:32632", site, float(cell))
+        window = pixels.window(grid)
+        first = pixels.mask(grid, window)
+        assert sum(mask.nbytes for mask in pixels._masks.values()) == pixels._bytes <= 200_000
+        assert len(pixels._parts) <= 5
+        np.testing.assert_array_equal(pixels.mask(grid, window), first)
 
 
 def test_a_block_of_a_mask_is_the_block() -> None:

