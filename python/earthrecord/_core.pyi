@@ -13,7 +13,20 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__: list[str]
+__all__ = [
+    "DEBUG",
+    "Header",
+    "__version__",
+    "count_classes",
+    "count_quality",
+    "crop",
+    "geokeys_of_epsg",
+    "read_window",
+    "scan_header",
+    "scan_headers",
+    "sha256_files",
+    "write_raster",
+]
 
 __version__: str
 """Version of the core, equal to the package's."""

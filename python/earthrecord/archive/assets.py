@@ -19,6 +19,10 @@ class Unfit(Exception):
     """An item that is no scene of a known product, or that contradicts itself; the message is the reason."""
 
 
+class Contradiction(Unfit):
+    """An item whose parts speak of two scenes."""
+
+
 class Layer(NamedTuple):
     """One layer of a scene, and the file in which the item says it lies."""
 

@@ -91,6 +91,8 @@ class Candidate:
             reason = sidecar.contradiction(side, named, scene) or sidecar.other_scale(side, self.product)
             if reason:
                 return reason
+        if torn := next((side.problem for side in self.sidecars if side.contradicts), None):
+            return torn
         if sound or self.items:
             return None
         if self.foreign is not None:

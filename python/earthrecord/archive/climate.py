@@ -27,20 +27,20 @@ def rows(entry: Entry, named: Sequence[Named], products: Mapping[str, Product]) 
     """The scenes of one file, as the first product that takes its content has them; else one refused row."""
     from earthrecord.archive import netcdf
 
-    path, reasons = Path(entry.path), list[str]()
+    path, reasons = Path(entry.path), dict[str, str]()
     for candidate in named:
         product = products[candidate.product]
         try:
             if reason := netcdf.refusal(path, product):
-                reasons.append(reason)
+                reasons[reason] = f"not {product.id}: {reason}"
                 continue
             variables = netcdf.describe(path)
         except EarthRecordError as error:
-            reasons.append(str(error))
+            reasons[str(error)] = str(error)
             continue
         yield from _scenes(entry, candidate, product, variables)
         return
-    first, reason = named[0], "; ".join(dict.fromkeys(reasons))
+    first, reason = named[0], "; ".join(reasons.values())
     told = {"product": first.product, "scene": first.scene, "item": first.scene, "refused": reason}
     yield {**told, "repeated": 0, "flags": []}
 

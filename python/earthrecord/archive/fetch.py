@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from earthrecord.archive import signature
 from earthrecord.errors import FetchFailed
+from earthrecord.products.patterns import RASTER_ENDINGS
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
@@ -30,9 +31,6 @@ _BUCKETS = {
     "abfs": "AZURE",
     "abfss": "AZURE",
 }
-_RASTER_ENDINGS = frozenset(
-    ["tif", "tiff", "jp2", "j2k", "hdf", "h4", "h5", "he5", "hdf5", "nc", "nc4", "zip"]
-)
 _TOKEN = re.compile(r"(.*[_-])?(token|api[_-]?key|password|secret)", re.IGNORECASE)
 _SIGNATURE = re.compile(r"sig|signature|x-(amz|goog)-signature|hdne[at]s?", re.IGNORECASE)
 _SIGNED_WITH = re.compile(
@@ -139,10 +137,11 @@ def _on_disk(href: str, expected_bytes: int | None) -> Path:
         ) from None
     if not path.is_file():
         raise FetchFailed(f"{path}: is no file; the catalogue must name a file, search again")
-    if size == 0 or expected_bytes not in (None, size):
-        expected = "some" if expected_bytes is None else str(expected_bytes)
+    if size == 0:
+        raise FetchFailed(f"{path}: is an empty file; get it again")
+    if expected_bytes not in (None, size):
         raise FetchFailed(
-            f"{path}: has {size} bytes, should have {expected}; get it again, or search again if it was replaced"
+            f"{path}: has {size} bytes, should have {expected_bytes}; get it again, or search again if it was replaced"
         )
     return path
 
@@ -233,7 +232,7 @@ def _check_content(href: str, head: bytes) -> None:
     kind = signature.kind_of(head)
     ending = PurePosixPath(urlsplit(href).path).suffix.lower().removeprefix(".")
     never = kind in ("empty", "pointer") or (kind == "html" and ending not in ("html", "htm"))
-    if never or (ending in _RASTER_ENDINGS and kind not in signature.RASTERS):
+    if never or (ending in RASTER_ENDINGS | {"zip"} and kind not in signature.RASTERS):
         raise FetchFailed(
             f"{shown(href)}: what came is {signature.words(kind)}; check the link, a login or an expired signature"
         )

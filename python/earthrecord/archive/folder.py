@@ -15,20 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from earthrecord.archive import climate, sidecar
+from earthrecord.archive import climate, packed, sidecar
 from earthrecord.archive.candidate import FACTS, Candidate, Row
 from earthrecord.archive.names import Named, NotTheProduct, candidates, identify, names_scene, refused
 from earthrecord.archive.sidecar import Sidecar
 from earthrecord.archive.walk import Entry, Walk, walk
 from earthrecord.products.model import Product
-from earthrecord.products.patterns import EXTENSIONS
+from earthrecord.products.patterns import RASTER_ENDINGS
 
 Key = tuple[str, str]
-_PACKED = re.compile(r"(?i)\.(?:tar|tgz|zip|gz|bz2|xz|7z|rar|z)$")
-_RASTER = re.compile(
-    rf"(?i)\.(?:{'|'.join(endings for kind, endings in EXTENSIONS.items() if kind != 'vector')})$"
-)
-"""Of files that may hold a layer the folders above tell too what they are."""
 _SAFE = re.compile(r"(?i)\.safe$")
 
 
@@ -97,7 +92,7 @@ class _Folder:
         for entry in self.walk.entries:
             if sidecar.scene_in_name(entry.name) is not None:
                 forms[sidecar.without_form(entry.rel)].append(entry)
-            elif _PACKED.search(entry.name):
+            elif packed.ENDING.search(entry.name):
                 self.packed.append(entry)
             else:
                 self._sort_by_name(entry)
@@ -110,8 +105,9 @@ class _Folder:
             if isinstance(named, Named):
                 named = replace(named, home=f"{named.home}/".removeprefix(self.above).rstrip("/"))
         if not isinstance(named, Named):
-            by_folder = named is not None and not _RASTER.search(entry.name)
-            self.unknown[entry.rel] = entry, refused(entry.name, self.products) if by_folder else named
+            # Beside layers lies what is none: there the folder alone says nothing of a file.
+            told = _is_raster(entry) or refused(entry.name, self.products) is not None
+            self.unknown[entry.rel] = entry, named if told else None
         elif named.container == "netcdf":
             every = candidates(entry.rel, self.products)
             self.climate.append((entry, [one for one in every if isinstance(one, Named)]))
@@ -130,10 +126,13 @@ class _Folder:
         ids = self._ids_by_folder(items)
         for entry, not_it in list(self.unknown.values()):
             home = next((folder for folder in _above(entry.folder) if folder in ids), None)
-            if home is None or len(ids[home]) > 1:
+            if home is None:
+                continue
+            below = entry.rel[len(home) + 1 if home else 0 :]
+            if len(ids[home]) > 1:
+                self._note_ambiguous(entry, below, home, sorted(ids[home]))
                 continue
             (scene,) = ids[home]
-            below = entry.rel[len(home) + 1 if home else 0 :]
             named = self._named_below(scene, below, home)
             if named is not None:
                 del self.unknown[entry.rel]
@@ -143,6 +142,16 @@ class _Folder:
                     entry,
                     None,
                 )  # another layer of that scene: its folder says what it is
+
+    def _note_ambiguous(self, entry: Entry, below: str, home: str, scenes: Sequence[str]) -> None:
+        """A layer that may be of each of several scenes whose metadata lie around it is none of them."""
+        claims = [named for scene in scenes if (named := self._named_below(scene, below, home))]
+        if claims:
+            reason = (
+                f"{entry.rel} does not tell its scene, and metadata of {len(scenes)} lie around it "
+                f"({', '.join(scenes[:3])} ...): give each scene a folder of its own"
+            )
+            self.unknown[entry.rel] = entry, NotTheProduct(claims[0].product, entry.rel, reason)
 
     def _ids_by_folder(self, items: Iterable[Row]) -> dict[str, set[str]]:
         """The ids of all scenes whose metadata lie in a folder."""
@@ -180,7 +189,9 @@ class _Folder:
             if scene is None:
                 self.items.append((self._place_of_item(row), row))
             elif row.get("refused"):
-                scene.sidecars.append(Sidecar(self.root, None, {}, f"{row['item']}: {row['refused']}"))
+                torn = "contradiction" in (row.get("flags") or ())
+                problem = f"{row['item']}: {row['refused']}"
+                scene.sidecars.append(Sidecar(self.root, None, {}, problem, contradicts=torn))
             else:
                 scene.items.append(row)
                 have = {named.band for _, named in scene.files}
@@ -262,7 +273,7 @@ class _Folder:
         if not listed and (named := names_scene(name, self.products)):
             reason = (
                 side.problem
-                or f"only metadata of it lie here ({entry.rel}), none of its layers: get them too"
+                or f"only metadata of it lie here ({entry.rel}), none of its layers under their provider's names: get them too"
             )
             self._refuse(entry.rel, NotTheProduct(named.product, side.scene or named.scene, reason))
 
@@ -272,17 +283,32 @@ class _Folder:
     def settle_packed(self) -> None:
         """Archives of scenes: refused with a word of advice, or counted where the scene lies unpacked too."""
         for entry in self.packed:
-            stem = _SAFE.sub("", re.sub(r"(?i)\.tar$", "", _PACKED.sub("", entry.name)))
-            named = names_scene(stem, self.products) or identify(stem, self.products)
+            name = packed.ENDING.sub("", entry.name)
             if not_it := refused(entry.rel, self.products):
                 self._refuse(entry.rel, not_it)
-            elif not isinstance(named, Named):
-                self.unknown[entry.rel] = entry, None
-            elif scene := self.scenes.get((named.product, named.scene.casefold())):
-                scene.packed = 1
-            else:
-                reason = f"packed in {entry.rel}: unpack it first, then search again"
-                self._refuse(entry.rel, NotTheProduct(named.product, named.scene, reason))
+                continue
+            if not self._settle(entry, name):
+                held = [self._settle(entry, inside) for inside in packed.members(Path(entry.path))]
+                if not any(held):
+                    self.unknown[entry.rel] = entry, None
+
+    def _settle(self, entry: Entry, inside: str) -> bool:
+        """Tell of a scene in a packed archive, if that is what a name in it says."""
+        named = next(
+            filter(None, (names_scene(_SAFE.sub("", part), self.products) for part in inside.split("/"))),
+            None,
+        )
+        told = named or identify(inside, self.products)
+        if told is None:
+            return False
+        if scene := self.scenes.get((told.product, told.scene.casefold())):
+            scene.packed = 1
+        elif isinstance(told, NotTheProduct):
+            self._refuse(entry.rel, told)
+        else:
+            reason = f"packed in {entry.rel}: unpack it first, then search again"
+            self._refuse(entry.rel, NotTheProduct(told.product, told.scene, reason))
+        return True
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """Rows of what lies here, with the places by which they are ordered."""
@@ -326,6 +352,10 @@ def _scene_folder_above(root: Path, products: Mapping[str, Product]) -> str:
         if names_scene(_SAFE.sub("", parts[depth]), products):
             return "/".join(parts[depth:]) + "/"
     return ""
+
+
+def _is_raster(entry: Entry) -> bool:
+    return entry.name.rpartition(".")[2].lower() in RASTER_ENDINGS
 
 
 def _first_sound(forms: Sequence[Entry]) -> tuple[Entry, Sidecar]:

@@ -268,8 +268,8 @@ def _grid(path: Path, facts: Facts, structure: str, tile: str | None) -> Grid:
 
 
 def _tile_in(name: str) -> str | None:
-    found = re.search(r"(?<![a-z0-9])(h\d\dv\d\d)(?![0-9])", name)
-    return found[1] if found else None
+    found = re.search(r"(?i)(?<![a-z0-9])(h\d\dv\d\d)(?![0-9])", name)
+    return found[1].lower() if found else None
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,17 @@ from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from earthrecord.products.model import Container
+from earthrecord.products.patterns import EXTENSIONS
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)
 _ESCAPES = re.compile(r"[%?#\\]")
 _WINDOWS_DRIVE = re.compile(r"[a-z]:[\\/]", re.IGNORECASE)
 _VIRTUAL = {"/vsis3/": "s3://", "/vsigs/": "gs://", "/vsiaz/": "az://", "/vsicurl/": ""}
 _ENDINGS: dict[str, Container] = {
-    ".tif": "tiff",
-    ".tiff": "tiff",
-    ".gtiff": "tiff",
-    ".jp2": "jp2",
-    ".j2k": "jp2",
-    ".hdf": "hdf4",
-    ".hdf4": "hdf4",
-    ".h4": "hdf4",
-    ".h5": "hdf5",
-    ".he5": "hdf5",
-    ".hdf5": "hdf5",
-    ".nc": "netcdf",
-    ".nc4": "netcdf",
-    ".geojson": "vector",
-    ".gpkg": "vector",
-    ".shp": "vector",
+    f".{ending}": kind
+    for kind, endings in EXTENSIONS.items()
+    for ending in endings.split("|")
+    if ending != "json"  # of an item's links these are metadata
 }
 _MEDIA: dict[str, Container] = {
     "image/tiff": "tiff",

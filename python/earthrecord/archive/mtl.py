@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from earthrecord.archive import signature
 from earthrecord.archive.footprint import footprint
 from earthrecord.errors import BadMetadata
 
@@ -88,6 +89,9 @@ def parse(path: Path) -> Groups:
         content = path.read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
     except OSError as error:
         raise BadMetadata(f"{path} can not be read: {error.strerror}") from None
+    kind = signature.kind_of(content[: signature.HEAD])
+    if kind in ("html", "empty", "pointer"):
+        raise BadMetadata(f"{path} is {signature.words(kind)}, no MTL; {_REMEDY}")
     if content[:1] == b"{":
         return _json(path, content)
     if content[:1] == b"<":

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from earthrecord.products.bands import band_by_file
 from earthrecord.products.model import Container, Names, Product
-from earthrecord.products.patterns import EXTENSIONS, match, refusal
+from earthrecord.products.patterns import EXTENSIONS, RASTER_ENDINGS, match, refusal
 
 # What a browser, a file manager or wget adds to the name of a second copy: "B4 (1).TIF", "B4 - Copy.TIF", "B4.TIF.1".
 _COPY = re.compile(r"(?i)(?: ?\(\d+\)| ?- ?copy(?: ?\(\d+\))?| copy(?: \d+)?)(?=\.\w+$)")
 _COPY_BEHIND = re.compile(r"(?i)(\.(?:tiff?|jp2|hdf|h5|nc4?))\.\d{1,2}$")
 # Sentinel-2 archives tell copies of one band on several grids apart by a folder: R20m/B02.jp2.
 _GRID_FOLDER = re.compile(r"(?i)(?:^|/)R(\d+m)/[^/]+$")
-# A scene's id goes at least to its last long number, and over the short ones (collection, tier) that follow.
-_ID = re.compile(r"(?i).*\d{4,}[a-z0-9]*(?:[_.-](?:\d{1,3}|T[12]|RT)(?![a-z0-9]))*")
+# A scene's id goes at least to its last long number or tile, and over the short ones (collection, tier) that follow.
+_ID = re.compile(r"(?i).*(?:\d{4,}|h\d\dv\d\d)[a-z0-9]*(?:[_.-](?:\d{1,3}|T[12]|RT)(?![a-z0-9]))*")
 _NAMELESS = "zq zq"
 """A name that only a pattern without any word of its own takes."""
 _ENDINGS = {"tiff": "tif", "hdf4": "hdf", "hdf5": "h5", "netcdf": "nc", "vector": "gpkg"}
@@ -68,16 +68,17 @@ def identify(path: str, products: Mapping[str, Product]) -> Named | NotTheProduc
 def candidates(path: str, products: Mapping[str, Product]) -> Iterator[Named | NotTheProduct]:
     """All that a path may name, best first; more than one only where what is in the file decides."""
     known = False
-    text, copied = _without_copy_mark(path)
+    text, copied = without_copy_mark(path)
     forms = _forms(products)
-    for form in forms.of(text.rpartition(".")[2].lower()):
+    ending = text.rpartition(".")[2].lower()
+    for form in forms.of(ending):
         found = match(form.names, text if form.deep else text.rpartition("/")[2])
         if found is not None:
             known = True
             named = forms.named(form, found, text, copied)
             if named is not None:
                 yield named
-    if not known and (not_it := refused(path, products)):
+    if not known and (not_it := refused(path, products) or forms.by_other_ending(text, ending)):
         yield not_it
 
 
@@ -159,6 +160,22 @@ class _Forms:
             self._by_ending[ending] = [form for form in self.all if form.names.container in fit]
         return self._by_ending[ending]
 
+    def by_other_ending(self, path: str, ending: str) -> NotTheProduct | None:
+        """What a raster's name would be with the ending that its provider gives it."""
+        stem = path[: len(path) - len(ending)]
+        for form in self.all if ending in RASTER_ENDINGS else ():
+            right = _ENDINGS.get(form.names.container, form.names.container)
+            found = None if form.any_name or right == "gpkg" else match(form.names, stem + right)
+            named = found and self.named(form, found, stem + right, copied=False)
+            if isinstance(named, Named):
+                return NotTheProduct(
+                    named.product,
+                    named.scene,
+                    f"{path} ends in .{ending}, as a file of {named.product} it ends in .{right}: "
+                    "get it as the provider delivers it, or give it its own ending back",
+                )
+        return None
+
     def named(
         self, form: _Form, found: re.Match[str], path: str, copied: bool
     ) -> Named | NotTheProduct | None:
@@ -206,7 +223,8 @@ def _takes_any(names: Names) -> bool:
     return match(names, f"{_NAMELESS}.{_ENDINGS.get(names.container, names.container)}") is not None
 
 
-def _without_copy_mark(path: str) -> tuple[str, bool]:
+def without_copy_mark(path: str) -> tuple[str, bool]:
+    """A path without what marks its file as a further copy, and whether it was marked."""
     text = _COPY_BEHIND.sub(r"\1", path) if path[-1:].isdigit() else path
     stem = text.rpartition(".")[0]
     if stem[-1:] == ")" or "copy" in stem[-9:].lower():
@@ -259,14 +277,11 @@ def _time(text: str, form: str) -> dt.datetime:
         raise ValueError(f"{text!r} in its name is no date") from None
 
 
-def _tile(text: str) -> str:
-    """One spelling of a tile, whatever the case of the file's name: h12v11, but 32TMT."""
-    return text.lower() if re.fullmatch(r"h\d+v\d+", text, re.IGNORECASE) else text.upper()
-
-
-def _mgrs(text: str) -> str:
-    """Some archives write zone 5 as 5QKB, the provider as 05QKB."""
-    return f"{text:0>5}" if re.fullmatch(r"\d[A-Z]{3}", text) else text
+def tile(text: str) -> str:
+    """One spelling of a tile, whatever the archive's: h12v11, 32TMT, and 05QKB where some write 5QKB."""
+    if re.fullmatch(r"h\d+v\d+", text, re.IGNORECASE):
+        return text.lower()
+    return f"{text.upper():0>5}" if re.fullmatch(r"\d{1,2}[a-z]{3}", text, re.IGNORECASE) else text.upper()
 
 
 def _baseline(text: str) -> str:
@@ -276,7 +291,7 @@ def _baseline(text: str) -> str:
 _READ: dict[str, Callable[[str], str | int]] = {
     "level": str.upper,
     "tier": str.upper,
-    "tile": lambda text: _mgrs(_tile(text)),
+    "tile": tile,
     "baseline": _baseline,
     "path": int,
     "row": int,
@@ -287,4 +302,4 @@ def _unknown_id(path: str, product: Product) -> str:
     """The id of a scene that no pattern describes: the longest that a refused part of the path spells."""
     parts = [part for part in path.split("/") if refusal(product, part)]
     ids = [found[0] if (found := _ID.match(part)) else part.partition(".")[0] for part in parts]
-    return max(ids, key=len, default=path)
+    return max(ids, key=len, default=path.rpartition("/")[0] or path)

@@ -133,9 +133,8 @@ def refusal(path: Path, product: Product) -> str | None:
     variables = describe(path)
     known = [variable for variable in variables if _plain(variable.name) in wanted]
     if not known:
-        return (
-            f"no variable of {product.id}; it holds {', '.join(found.name for found in variables) or 'none'}"
-        )
+        found = ", ".join(variable.name for variable in variables) or "none on latitudes and longitudes"
+        return f"no variable of {product.id}; it holds {found}"
     return next(filter(None, (_unlike(variable, product) for variable in known)), None)
 
 
@@ -182,7 +181,7 @@ def _open(path: Path) -> Iterator[tuple[Any, bool]]:
     import netCDF4
 
     with _LOCK, _unzipped(path) as (file, zipped):
-        _check_length(path, file)
+        _check_kind_and_length(path, file)
         try:
             with netCDF4.Dataset(file, "r") as source:
                 source.set_auto_maskandscale(False)
@@ -194,8 +193,12 @@ def _open(path: Path) -> Iterator[tuple[Any, bool]]:
             raise UnreadableRaster(f"{path}: no netCDF, or damaged ({error}); get it again") from error
 
 
-def _check_length(path: Path, file: Path) -> None:
-    if signature.kind_of_file(file) != "netcdf3":
+def _check_kind_and_length(path: Path, file: Path) -> None:
+    kind = signature.kind_of_file(file)
+    if kind not in ("hdf5", "netcdf3"):
+        remedy = "ask for NetCDF" if kind == "grib" else "get it again"
+        raise UnreadableRaster(f"{path}: is {signature.words(kind)}, not netCDF; {remedy}")
+    if kind == "hdf5":
         return
     size = file.stat().st_size
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from earthrecord.archive import mtl, safe
+from earthrecord.archive.names import without_copy_mark
 from earthrecord.errors import BadMetadata
 from earthrecord.products.model import Product
 
@@ -32,24 +33,27 @@ class Sidecar(NamedTuple):
     """Why the file can not be used."""
     scale: float | None = None
     """Reflectance of one DN, where the file tells."""
+    contradicts: bool = False
+    """The problem is that it tells of two scenes."""
 
 
 def scene_in_name(name: str) -> str | None:
     """The scene's id in the name of a metadata file, "" where it is one without an id; None for other files."""
+    name, _ = without_copy_mark(name)
     found = _MTL.fullmatch(name) or _SAFE.fullmatch(name)
     return None if found is None else found["scene"] or ""
 
 
 def without_form(rel: str) -> str:
     """What the forms of one metadata file have in common: its path without the ending, where there are several."""
-    stem, _, _ = rel.rpartition(".")
-    return stem.lower() if _MTL.fullmatch(rel.rpartition("/")[2]) else rel
+    plain, _ = without_copy_mark(rel)
+    return plain.rpartition(".")[0].lower() if _MTL.fullmatch(plain.rpartition("/")[2]) else rel
 
 
 def read(path: Path) -> Sidecar:
     """Read a file that `scene_in_name` takes for metadata."""
     try:
-        if _MTL.fullmatch(path.name):
+        if _MTL.fullmatch(without_copy_mark(path.name)[0]):
             return _landsat(path)
         return _sentinel_2(path)
     except BadMetadata as error:

@@ -15,6 +15,8 @@ Kind = Literal[
     "html",
     "xml",
     "json",
+    "grib",
+    "gzip",
     "pointer",
     "empty",
     "text",
@@ -35,6 +37,8 @@ _SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
     (b"CDF\x02", "netcdf3"),
     (b"CDF\x05", "netcdf3"),
     (b"PK\x03\x04", "zip"),
+    (b"GRIB", "grib"),
+    (b"\x1f\x8b", "gzip"),
     (b"version https://git-lfs", "pointer"),
 )
 _WORDS: dict[Kind, str] = {
@@ -47,6 +51,8 @@ _WORDS: dict[Kind, str] = {
     "html": "a web page (often a login or error page)",
     "xml": "an XML document (often an error message)",
     "json": "a JSON document (often an error message)",
+    "grib": "a GRIB file",
+    "gzip": "a gzip archive",
     "pointer": "a Git LFS pointer, not the file it stands for",
     "empty": "an empty file",
     "text": "a text file",

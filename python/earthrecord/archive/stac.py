@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from earthrecord.archive import catalog
-from earthrecord.archive.assets import File, Layer, Unfit, cell_of, files, layers
+from earthrecord.archive.assets import Contradiction, File, Layer, Unfit, cell_of, files, layers
 from earthrecord.archive.catalog import Catalogue, Catalogues, Item
 from earthrecord.archive.footprint import footprint
 from earthrecord.archive.hrefs import Base, choose, location
 from earthrecord.archive.items import find
-from earthrecord.archive.names import Named, NotTheProduct, identify, period, refused
+from earthrecord.archive.names import Named, NotTheProduct, identify, period, refused, tile
 from earthrecord.products.model import Product
 
 Row: TypeAlias = dict[str, Any]
@@ -90,6 +90,7 @@ class Reader:
             _add_description(columns, item, base, catalogue, product, name)
         except Unfit as unfit:
             columns["refused"] = str(unfit)
+            columns["flags"] += ["contradiction"] if isinstance(unfit, Contradiction) else []
         return columns
 
     def _product(self, item: Item, catalogue: Catalogue) -> tuple[Product, Mapping[str, str]]:
@@ -153,7 +154,7 @@ def _one_scene(found: Sequence[File], product: Product, item: Item) -> dict[str,
     """What the names of the files say of the scene, {} where they say nothing; `Unfit` where they name several."""
     names = {file.named.scene: file.named for file in found if file.named}
     if len(names) > 1:
-        raise Unfit(f"its files are of several scenes: {', '.join(sorted(names))}")
+        raise Contradiction(f"its files are of several scenes: {', '.join(sorted(names))}")
     told = refused(item.id or "", {product.id: product}) if not names else None
     if told is not None:
         raise Unfit(told.reason)
@@ -174,7 +175,9 @@ def _platform(
     words += [product.satellites[code].platform] if code else []
     platforms = sorted({word for word in words if word is not None})
     if len(platforms) > 1:
-        raise Unfit(f"the item, its id and its files tell of several satellites: {', '.join(platforms)}")
+        raise Contradiction(
+            f"the item, its id and its files tell of several satellites: {', '.join(platforms)}"
+        )
     platform = platforms[0] if platforms else None
     if platform is None and len(sensors) == 1 and not said:
         platform = next(iter(sensors))
@@ -191,7 +194,7 @@ def _check_same_scene(item: Item, catalogue: Catalogue, name: Mapping[str, Any])
             _value(column, name.get(column), None),
         )
         if said is not None and coded is not None and said != coded:
-            raise Unfit(f"the item tells of {column} {said}, its files of {coded}")
+            raise Contradiction(f"the item tells of {column} {said}, its files of {coded}")
 
 
 def _date(columns: Row, properties: Mapping[str, Any], product: Product, name: Mapping[str, Any]) -> None:
@@ -204,7 +207,7 @@ def _date(columns: Row, properties: Mapping[str, Any], product: Product, name: M
         and abs(said.date() - coded.date()) > _DAY
         and not product.fixed
     ):
-        raise Unfit(f"the item is of {said.date()}, its files are of {coded.date()}")
+        raise Contradiction(f"the item is of {said.date()}, its files are of {coded.date()}")
     periodic = product.period_days or product.period_months or product.fixed
     start = (coded or _midnight(said)) if periodic else (said or coded)
     columns["start"], columns["end"] = period(product, start)
@@ -243,7 +246,7 @@ def _value(column: str, coded: Any, told: Any) -> Any:
         digits = text.replace(".", "").zfill(4)
         return f"{digits[:2]}.{digits[2:]}"
     if column == "tile":
-        return f"{text.upper():0>5}" if re.fullmatch(r"\d{1,2}[A-Za-z]{3}", text) else text
+        return tile(text)
     return text
 
 

@@ -9,12 +9,15 @@ from earthrecord.products.model import Container, Names, Product
 
 EXTENSIONS: dict[Container, str] = {
     "tiff": "tif|tiff|gtif|gtiff",
-    "jp2": "jp2",
-    "hdf4": "hdf|hdf4",
+    "jp2": "jp2|j2k",
+    "hdf4": "hdf|hdf4|h4",
     "hdf5": "h5|he5|hdf5",
-    "netcdf": "nc|nc4",
+    "netcdf": "nc|nc4|cdf|netcdf",
     "vector": "geojson|json|gpkg|shp",
 }
+RASTER_ENDINGS = frozenset(
+    ending for kind, endings in EXTENSIONS.items() if kind != "vector" for ending in endings.split("|")
+)
 # What cropping tools leave between a provider's name and the extension; the pixels are the provider's.
 _CROPPED = r"(?:[._-](?:crop(?:ped)?|clip(?:ped)?|subset))?"
 

@@ -8,60 +8,39 @@ other layers of the scenes that stay read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import msgspec
 import polars as pl
 
-from earthrecord import _core
-from earthrecord.archive import raster
-from earthrecord.errors import BadSource, EarthRecordError
-from earthrecord.products.model import Band, Product
+from earthrecord.errors import BadMetadata, FetchFailed, UnreadableRaster, UnsupportedRaster, UnwritableRaster
+from earthrecord.grid import Grid
+from earthrecord.products.model import Product
 from earthrecord.products.registry import Products
-from earthrecord.record import months, offsets, select
-from earthrecord.record.journal import Journal, digest
-from earthrecord.record.look import Counts, File, Looker, Place, Row, deciding, footprint_misses
+from earthrecord.record import months, select
+from earthrecord.record.choice import Choice
+from earthrecord.record.journal import Journal
+from earthrecord.record.look import Counts, File, Looker, Place, Row, deciding, is_remote
 from earthrecord.record.model import Places, Rules
-from earthrecord.record.select import Decision
-from earthrecord.record.store import Store, StoredScene, folder_of
+from earthrecord.record.recall import Recall
+from earthrecord.record.store import Store, StoredScene, folder_of, record_files
 from earthrecord.sites.model import Site
 
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
+R = TypeVar("R")
+
+SPOILING = (UnreadableRaster, UnsupportedRaster, BadMetadata, FetchFailed)
+"""What a bad file raises. Anything else is not the scene's fault and ends the build."""
 
 
 def silent(_stage: str, _done: int, _total: int) -> None:
     """Progress that nobody watches."""
-
-
-@dataclass
-class Choice:
-    """One candidate on its way through the rules."""
-
-    row: Row
-    decision: Decision
-    place: Place | None = None
-    acquisition: str | None = None
-    """Sentinel-2: id of the acquisition that the granule belongs to."""
-    acquisition_clear: float | None = None
-    stored: StoredScene | None = None
-    folder: PurePosixPath | None = None
-    months: tuple[str, ...] = ()
-    """netCDF: the months that this file gives."""
-    key: str = ""
-
-    @property
-    def flags(self) -> list[str]:
-        """All that is odd about it, by metadata and by what was read."""
-        return sorted({*self.decision.flags, *(self.stored.flags if self.stored else ())})
-
-    @property
-    def scene(self) -> str:
-        return str(self.row["scene"])
 
 
 @dataclass
@@ -78,230 +57,246 @@ class Builder:
 
     def __post_init__(self) -> None:
         self.looker = Looker(self.site, self.products, self.rules, self.places.cache, network=self.network)
+        self._shared: frozenset[str] = frozenset()
 
     def decide(self, scenes: pl.DataFrame, journal: Journal | None = None) -> list[Choice]:
         """Every rule but those on counts where `journal` is None (a plan reads no pixels); all of them with one."""
+        recall = self._recall(journal)
         choices = [self._first(row) for row in scenes.sort("order").iter_rows(named=True)]
-        self._each("finding the site", self._locate, [choice for choice in choices if choice.decision.open])
+        self._shared = _shared(choices)
+        open_ = [choice for choice in choices if choice.decision.open]
+        self._each("finding the site", lambda choice: self._locate(choice, recall), open_)
         rows, decisions = [choice.row for choice in choices], [choice.decision for choice in choices]
         select.duplicates(rows, decisions, self.products)
-        for position, months_given in select.share_months(rows, decisions, self.products, self.rules).items():
-            choices[position].months = tuple(sorted(months_given))
+        for position, given in select.share_months(rows, decisions, self.products, self.rules).items():
+            choices[position].months = tuple(sorted(given))
         if journal is not None:
-            self._measure(choices, journal)
+            self._measure(open_, recall)
         return choices
+
+    def write(
+        self, choices: Sequence[Choice], root: Path, sealed: Path, journal: Journal, stage: str
+    ) -> None:
+        """Write the layers of the choices below `root`, taking over what `sealed` has; a scene that fails becomes `unreadable`."""
+        store, recall = Store(self.looker, root, sealed), self._recall(journal)
+        root.mkdir(parents=True, exist_ok=True)
+        taken: set[PurePosixPath] = set()
+        for choice in choices:
+            choice.folder = _free(folder_of(choice.row), taken)
+        self._each(stage, lambda choice: self._write(choice, store, recall), choices)
+
+    def place_of(self, choice: Choice) -> Place:
+        """Where the layer that decides lies on the site."""
+        assert choice.grid is not None  # noqa: S101 - rasters that were located
+        return self.looker.place(choice.grid, self._product(choice))
+
+    def _recall(self, journal: Journal | None) -> Recall:
+        return Recall(journal, self.site, self.products, self.rules)
+
+    def _product(self, choice: Choice) -> Product:
+        return self.products[choice.row["product"]]
 
     def _first(self, row: Row) -> Choice:
         product = self.products.get(row["product"]) if row["product"] else None
         return Choice(row, select.by_kind(row, product, self.rules, self.site.kind))
 
-    def _each(self, stage: str, work: Callable[[T], None], items: Sequence[T]) -> None:
+    def _each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        results = list[R]()
         with ThreadPoolExecutor(self.workers) as pool:
             self.progress(stage, 0, len(items))
-            for done, _ in enumerate(pool.map(work, items), 1):
-                self.progress(stage, done, len(items))
+            for result in pool.map(work, items):
+                results.append(result)
+                self.progress(stage, len(results), len(items))
+        return results
 
-    def _locate(self, choice: Choice) -> None:
-        """Whether any site pixel lies in the scene: by footprint where it proves a miss, else by the raster's grid."""
-        row, product = choice.row, self.products[choice.row["product"]]
+    @contextmanager
+    def _using_files_of(self, choice: Choice) -> Iterator[None]:
+        """What a bad file raises becomes the choice's trouble; a full disk ends the build."""
         try:
-            found = deciding(row, product)
-            if found is None or "://" in found[1]["href"]:
-                if footprint_misses(row, self.site):
-                    choice.decision.drop("outside", "by its footprint, the scene does not reach the site")
-                return
-            layer = self.looker.layer(row, found[1])
-            choice.place = self.looker.place(layer.grid, product)
-        except EarthRecordError as error:
-            choice.decision.flags.append("spoiled")
-            choice.decision.reason = str(error)
-            return
-        if choice.place.covered == 0:
-            choice.decision.drop("outside", "none of the site's pixels lies in the raster")
+            yield
+        except SPOILING as error:
+            if isinstance(error, FetchFailed) and isinstance(error.__cause__, OSError):
+                raise UnwritableRaster(str(error)) from error
+            choice.trouble = str(error)
 
-    def _measure(self, choices: list[Choice], journal: Journal) -> None:
-        open_ = [choice for choice in choices if choice.decision.open]
-        for choice in open_:
-            if "spoiled" in choice.decision.flags:
-                choice.decision.drop("unreadable", choice.decision.reason)
-        counted = [choice for choice in open_ if choice.decision.open and self._product(choice).quality]
-        self._each("counting clear pixels", lambda choice: self._count(choice, journal), counted)
+    def _locate(self, choice: Choice, recall: Recall) -> None:
+        """Whether any site pixel lies in the scene. A plan fetches nothing, so of remote scenes it knows the metadata alone."""
+        found = deciding(choice.row, self._product(choice))
+        with self._using_files_of(choice):
+            if (found is None or is_remote(found[1])) and self.looker.misses(choice.row):
+                choice.decision.drop("outside", "by its footprint, the scene does not reach the site")
+            elif found is not None and not (recall.journal is None and is_remote(found[1])):
+                self._open(choice, found[1], recall)
+
+    def _open(self, choice: Choice, file: File, recall: Recall) -> None:
+        if file["container"] == "vector":
+            if not recall("encloses", choice, [file], bool, lambda: self.looker.encloses(file)):
+                choice.decision.drop("outside", "none of its polygons meets the site")
+            return
+        choice.grid = recall("grid", choice, [file], Grid, lambda: self.looker.layer(choice.row, file).grid)
+        if self.place_of(choice).covered == 0:
+            choice.decision.drop("outside", "none of the site's pixels lies in the raster")
+            self._forget(choice)
+
+    def _measure(self, choices: Sequence[Choice], recall: Recall) -> None:
+        """The rules on counts, for all choices that are still open."""
+        self._drop_spoiled(choices)
+        counted = [c for c in choices if c.decision.open and self._product(c).quality]
+        self._each("counting clear pixels", lambda choice: self._count(choice, recall), counted)
+        self._drop_spoiled(counted)
         monthly = [c for c in counted if c.decision.open and self._product(c).one_a_month]
         for choice in counted:
-            if choice.decision.open and choice.decision.counts and not self._product(choice).one_a_month:
+            if choice.decision.counts and not self._product(choice).one_a_month:
                 select.by_counts([choice.decision], choice.decision.counts, self._product(choice), self.rules)
-        self._months(monthly)
+        self._months(monthly, recall)
+        for choice in choices:
+            if not choice.decision.open:
+                self._forget(choice)
 
-    def place_of(self, choice: Choice) -> Place:
-        """Where the layer that decides lies on the site; opened only where that is not known yet."""
-        if choice.place is None:
-            layer, product = self._deciding_layer(choice), self._product(choice)
-            choice.place = self.looker.place(layer.grid, product)
-        return choice.place
+    def _drop_spoiled(self, choices: Sequence[Choice]) -> None:
+        for choice in choices:
+            if choice.decision.open and choice.trouble is not None:
+                choice.decision.drop("unreadable", choice.trouble)
+                self._forget(choice)
 
-    def _deciding_layer(self, choice: Choice) -> raster.Layer:
-        found = deciding(choice.row, self._product(choice))
-        if found is None:
-            raise BadSource(
-                f"{choice.scene} brings none of the layers of {choice.row['product']}; search again"
-            )
-        return self.looker.layer(choice.row, found[1])
-
-    def _product(self, choice: Choice) -> Product:
-        return self.products[choice.row["product"]]
-
-    def _count(self, choice: Choice, journal: Journal) -> None:
+    def _count(self, choice: Choice, recall: Recall) -> None:
         product = self._product(choice)
         found = deciding(choice.row, product)
         if found is None:
             missing = product.quality.band if product.quality else "a layer"
-            choice.decision.drop(
-                "no quality layer", f"it comes without {missing}, from which the counts are made"
+            why = f"it comes without {missing}, from which the counts are made"
+            choice.decision.drop("no quality layer", why)
+            return
+        band, file = found
+        place = self.place_of(choice)
+        with self._using_files_of(choice):
+            choice.decision.counts = recall(
+                "counts",
+                choice,
+                [file],
+                Counts,
+                lambda: self.looker.counts(choice.row, band, file, place),
+                lambda counts: sum(counts) == place.pixels,
             )
-            return
-        key = "count " + self._key(choice, [found[1]])
-        try:
-            counts = journal.get(key) or self._counts(choice, *found)
-        except EarthRecordError as error:
-            choice.decision.drop("unreadable", str(error))
-            return
-        journal.put(key, list(counts))
-        choice.decision.counts = tuple(counts)
-        if sum(counts[1:]) == 0:
-            choice.decision.drop("outside", "none of the site's pixels lies in the raster")
 
-    def _counts(self, choice: Choice, band: Band, file: File) -> Counts:
-        layer = self.looker.layer(choice.row, file)
-        self.looker.check(layer, band, file["href"])
-        choice.place = self.looker.place(layer.grid, self._product(choice))
-        return self.looker.counts(choice.row, layer, choice.place)
-
-    def _key(self, choice: Choice, files: Iterable[Any]) -> str:
-        """A digest of what a result about one scene depends on: its files as they are now, the site, the table, the core."""
-        row = choice.row
-        stamps = [
-            (file["href"], file["member"], file["index"], file["band"], _stamp(file["href"]))
-            for file in files
-        ]
-        product = msgspec.to_builtins(self._product(choice), str_keys=True)
-        told = [row[column] for column in ("scene", "sensor", "tile", "crs", "transform", "shape")]
-        return digest(
-            stamps, told, product, self.site.digest, self.site.kind, self.rules.margin, _core.__version__
-        )
-
-    def _months(self, monthly: list[Choice]) -> None:
-        """Obscured, idle granules and one a month, by acquisition; class maps are dropped as soon as they are counted."""
-        groups = months.datatakes([(position, choice.row) for position, choice in enumerate(monthly)])
-        seen: list[months.Acquisition] = []
-        for done, group in enumerate(groups, 1):
-            acquisition = self._acquisition(monthly, group)
-            if acquisition is not None:
-                seen.append(acquisition)
-            self.progress("comparing Sentinel-2 acquisitions", done, len(groups))
-        if not self.rules.all_sentinel2:
-            for index, better in months.best_of_months(seen).items():
-                _outdone(monthly, seen[index], seen[better])
-
-    def _acquisition(self, monthly: list[Choice], group: list[int]) -> months.Acquisition | None:
-        for position in group:
-            choice = monthly[position]
-            if choice.decision.counts and sum(choice.decision.counts[2:]) == 0:
-                select.by_counts([choice.decision], choice.decision.counts, self._product(choice), self.rules)
-        granules = [
-            self._granule(position, monthly[position])
-            for position in group
-            if monthly[position].decision.open
-        ]
-        if not granules:
-            return None
-        acquisition = months.union(granules)
-        label = monthly[acquisition.used[0]].scene
-        for granule in granules:
-            monthly[granule.position].acquisition = label
-            monthly[granule.position].acquisition_clear = acquisition.rank[0]
-        self._drop_idle(monthly, acquisition)
-        members = [monthly[position].decision for position in acquisition.used]
-        product = self._product(monthly[acquisition.used[0]])
-        select.by_counts(members, acquisition.counts, product, self.rules)
-        return acquisition if members[0].open else None
-
-    def _granule(self, position: int, choice: Choice) -> months.Granule:
-        layer = self._deciding_layer(choice)
-        place = self.looker.place(layer.grid, self._product(choice))
-        return months.Granule(position, choice.row, place, self.looker.classes(choice.row, layer, place))
-
-    def _drop_idle(self, monthly: list[Choice], acquisition: months.Acquisition) -> None:
+    def _months(self, monthly: Sequence[Choice], recall: Recall) -> None:
+        """Obscured, idle granules and one a month, by acquisition; class maps live no longer than theirs is laid together."""
+        groups = [[monthly[i] for i in group] for group in months.datatakes([c.row for c in monthly])]
+        stage = "comparing Sentinel-2 acquisitions"
+        unions = self._each(stage, lambda group: self._acquisition(group, recall), groups)
+        open_ = [(used, one) for used, one in filter(None, unions) if used[0].decision.open]
         if self.rules.all_sentinel2:
             return
-        best = monthly[acquisition.used[0]].scene
-        for position in acquisition.idle:
-            monthly[position].decision.drop(
-                "one a month",
-                f"it shows nothing of the site that {best} of the same acquisition does not show",
-            )
+        for index, best in months.best_of_months([one for _, one in open_]).items():
+            _outdone(*open_[index], *open_[best])
 
-    def write(self, choices: Sequence[Choice], root: Path, journal: Journal, stage: str) -> None:
-        """Write the layers of the choices given below `root`; a scene that fails becomes `unreadable`."""
-        store = Store(self.looker, root)
-        taken: set[PurePosixPath] = set()
-        for choice in choices:
-            choice.folder = _free(folder_of(choice.row), taken)
-            choice.key = (
-                "store "
-                + self._key(choice, choice.row["files"])
-                + str(choice.folder)
-                + ",".join(choice.months)
-            )
-        self._each(stage, lambda choice: self._write(choice, store, root, journal), choices)
+    def _acquisition(
+        self, group: Sequence[Choice], recall: Recall
+    ) -> tuple[list[Choice], months.Acquisition] | None:
+        """What one datatake shows of the site: the granules that add to it, and how good it is."""
+        seeing, laid = self._laid(group, recall)
+        if laid is None:
+            return None
+        used = [seeing[i] for i in laid.used]
+        one = months.acquisition(used[0].row, laid.counts)
+        for choice in seeing:
+            choice.acquisition, choice.acquisition_clear = used[0].scene, one.clear
+        decisions = [choice.decision for choice in seeing]
+        select.by_counts(decisions, laid.counts, self._product(used[0]), self.rules)
+        if not self.rules.all_sentinel2:
+            _drop_idle([seeing[i] for i in laid.idle], used[0].scene)
+        return used, one
 
-    def _write(self, choice: Choice, store: Store, root: Path, journal: Journal) -> None:
-        assert choice.folder is not None  # noqa: S101 - set by write
-        known = journal.get(choice.key)
-        if known is not None:
-            stored = msgspec.convert(known, StoredScene)
-            if self._there(stored, root):
-                choice.stored = stored
-                return
-        try:
-            choice.stored = store.write(choice.row, choice.folder, choice.months)
-        except EarthRecordError as error:
-            choice.decision.drop("unreadable", str(error))
-            return
-        journal.put(choice.key, msgspec.to_builtins(choice.stored))
+    def _laid(self, group: Sequence[Choice], recall: Recall) -> tuple[Sequence[Choice], months.Union | None]:
+        """The granules that show anything of the site, laid over each other; one that is spoiled is left out."""
+        seeing = [choice for choice in group if self._sees(choice)]
+        while seeing:
+            try:
+                return seeing, self._union(seeing, recall)
+            except SPOILING as error:
+                for choice in [c for c in seeing if c.trouble] or seeing:
+                    choice.trouble = choice.trouble or str(error)
+                self._drop_spoiled(seeing)
+                seeing = [choice for choice in seeing if choice.decision.open]
+        return seeing, None
 
-    def _there(self, stored: StoredScene, root: Path) -> bool:
-        """Whether the files of an earlier run lie there whole; a sealed record that is being updated lends its own."""
-        for file in stored.files:
-            path, sealed = root / file.path, self.places.record / file.path
-            if _size(path) != file.bytes and _size(sealed) == file.bytes:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(f".{path.name}.part")
-                part.write_bytes(sealed.read_bytes())
-                part.replace(path)
-            if _size(path) != file.bytes:
-                return False
-        return True
+    def _sees(self, choice: Choice) -> bool:
+        counts = choice.decision.counts
+        if counts is not None and select.obscured_share(counts) is None:
+            select.by_counts([choice.decision], counts, self._product(choice), self.rules)
+        return choice.decision.open
 
-
-def offset_flags(choice: Choice, product: Product) -> tuple[offsets.State | None, offsets.State | None]:
-    """The Sentinel-2 offset of a scene by metadata and by pixels; (None, None) for other products."""
-    if not any(band.offset_by_scene for band in product.bands):
-        return None, None
-    return offsets.by_metadata(choice.row, product), choice.stored.offset_pixels if choice.stored else None
-
-
-def _outdone(monthly: list[Choice], less: months.Acquisition, better: months.Acquisition) -> None:
-    best = monthly[better.used[0]]
-    for position in less.used:
-        share, more = less.rank[0], better.rank[0]
-        why = (
-            f"{more:.1%} against {share:.1%} clear"
-            if more != share
-            else "as clear, but preferred by coverage, day or tile"
+    def _union(self, seeing: Sequence[Choice], recall: Recall) -> months.Union:
+        if len(seeing) == 1 and seeing[0].decision.counts is not None:
+            return months.Union((0,), (), seeing[0].decision.counts)
+        files = [found[1] for c in seeing if (found := deciding(c.row, self._product(c))) is not None]
+        pairs = list(zip(seeing, files, strict=True))
+        return recall(
+            "union",
+            seeing[0],
+            files,
+            months.Union,
+            lambda: months.union([self._granule(choice, file) for choice, file in pairs]),
         )
-        monthly[position].decision.drop(
-            "one a month", f"{best.scene} shows the site better that month ({why})"
-        )
+
+    def _granule(self, choice: Choice, file: File) -> months.Granule:
+        with self._using_files_of(choice):
+            place = self.place_of(choice)
+            return months.Granule(choice.row, place, self.looker.classes(choice.row, file, place))
+        raise UnreadableRaster(choice.trouble)
+
+    def _write(self, choice: Choice, store: Store, recall: Recall) -> None:
+        folder, row = choice.folder, choice.row
+        assert folder is not None  # noqa: S101 - set by write
+        files = [file for _, file in record_files(row, self._product(choice))]
+        with self._using_files_of(choice):
+            choice.stored = recall(
+                "stored",
+                choice,
+                files,
+                StoredScene,
+                lambda: store.write(row, folder, choice.months),
+                store.has,
+                str(folder),
+                choice.months,
+            )
+        self._drop_spoiled([choice])
+        self._forget(choice)
+        choice.seen.clear()
+
+    def _forget(self, choice: Choice) -> None:
+        """Let go of what was fetched for one scene alone: it is written, or not wanted."""
+        for file in choice.row["files"] or ():
+            if file["href"] not in self._shared:
+                self.looker.forget(file)
+
+
+def _shared(choices: Sequence[Choice]) -> frozenset[str]:
+    """Addresses of files that several scenes lie in."""
+    uses = Counter(
+        href for choice in choices for href in {file["href"] for file in choice.row["files"] or ()}
+    )
+    return frozenset(href for href, count in uses.items() if count > 1)
+
+
+def _drop_idle(idle: Sequence[Choice], best: str) -> None:
+    why = f"it shows nothing of the site that {best} of the same acquisition does not show"
+    for choice in idle:
+        if choice.decision.open:
+            choice.decision.drop("one a month", why)
+
+
+def _outdone(
+    used: Sequence[Choice], less: months.Acquisition, better: Sequence[Choice], more: months.Acquisition
+) -> None:
+    why = (
+        f"{more.clear:.1%} against {less.clear:.1%} clear"
+        if more.clear != less.clear
+        else "as clear, but preferred by coverage, day or tile"
+    )
+    for choice in used:
+        best = f"{better[0].scene} shows the site better that month ({why})"
+        choice.decision.drop("one a month", best)
 
 
 def _free(folder: PurePosixPath, taken: set[PurePosixPath]) -> PurePosixPath:
@@ -311,20 +306,3 @@ def _free(folder: PurePosixPath, taken: set[PurePosixPath]) -> PurePosixPath:
         free, number = folder.with_name(f"{folder.name}-{number}"), number + 1
     taken.add(free)
     return free
-
-
-def _stamp(href: str) -> tuple[int, int] | None:
-    if "://" in href:
-        return None
-    try:
-        stat = os.stat(href)
-    except OSError:
-        return None
-    return stat.st_size, stat.st_mtime_ns
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1

@@ -11,7 +11,7 @@ import polars as pl
 from earthrecord.errors import BadRecord
 from earthrecord.products.registry import Products
 from earthrecord.record import offsets
-from earthrecord.record.build import Choice, offset_flags
+from earthrecord.record.choice import Choice, offset_states
 from earthrecord.record.model import COUNTS, FORMAT
 from earthrecord.record.select import obscured_share
 
@@ -87,7 +87,7 @@ def table(
 
 def _row(choice: Choice, products: Products) -> dict[str, Any]:
     decision, product = choice.decision, products.get(choice.row["product"] or "")
-    metadata, pixels = (None, None) if product is None else offset_flags(choice, product)
+    metadata, pixels = (None, None) if product is None else offset_states(choice, product)
     flags = set(choice.flags)
     if offsets.disagree(metadata, pixels):
         flags.add("offset-disagrees")
@@ -119,14 +119,19 @@ def write(frame: pl.DataFrame, path: Path) -> None:
     part.replace(path)
 
 
-def read(path: Path) -> pl.DataFrame:
-    """A ledger or manifest that `write` wrote; `BadRecord` where it is missing, damaged or of another format."""
+def read(path: Path, schema: pl.Schema = LEDGER) -> pl.DataFrame:
+    """A ledger (or, by its schema, a manifest) that `write` wrote; `BadRecord` where it is missing, damaged or of another format."""
     if not path.is_file():
         raise BadRecord(f"{path} is missing: build the record first, with er build-record")
     try:
         found = pl.read_parquet_metadata(path).get("earthrecord.format")
-        if found == str(FORMAT):
-            return pl.read_parquet(path)
+        frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise BadRecord(f"{path} is damaged ({error}): build the record again") from None
-    raise BadRecord(f"{path} has format {found}, this program reads format {FORMAT}: build the record again")
+    if found != str(FORMAT):
+        raise BadRecord(
+            f"{path} has format {found}, this program reads format {FORMAT}: build the record again"
+        )
+    if frame.schema != schema:
+        raise BadRecord(f"{path} has other columns than it was written with: build the record again")
+    return frame

@@ -28,6 +28,7 @@ DROPS = {
     "no observation": "all of the site's pixels in it are fill",
     "obscured": "cloud and shadow hide too much of the site",
     "one a month": "another acquisition of that month shows more of the site",
+    "no tile": "the provider has no tile of it there",
 }
 
 # What is odd about a candidate, kept or not.
@@ -84,6 +85,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     root_hash: str
     withheld_hash: str
+    ledger_digest: str
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -108,6 +110,15 @@ class Places(msgspec.Struct, frozen=True):
     @property
     def withheld(self) -> Path:
         return self.work / "withheld"
+
+    @property
+    def withheld_building(self) -> Path:
+        return self.work / ".withheld.building"
+
+    @property
+    def sealing(self) -> Path:
+        """Ledger, manifest and certificate of a finished build until all has its name (`seal.finish`)."""
+        return self.work / "sealing"
 
     @property
     def scenes(self) -> Path:
@@ -146,8 +157,11 @@ def root_hash(hashes: dict[str, str]) -> str:
 
 def read_certificate(path: Path) -> Certificate:
     """Read `record.json`; `BadRecord` where it is missing, damaged or of another format."""
+    waiting = path.parent / "sealing" / path.name  # of a build that was stopped in its last step
     try:
-        certificate = msgspec.json.decode(path.read_bytes(), type=Certificate)
+        certificate = msgspec.json.decode(
+            (waiting if waiting.exists() else path).read_bytes(), type=Certificate
+        )
     except FileNotFoundError:
         raise BadRecord(f"{path} is missing: build the record first, with er build-record") from None
     except msgspec.DecodeError as error:

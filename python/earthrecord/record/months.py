@@ -7,10 +7,11 @@ looked up by pixel centres.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ CLASSES = 6
 class Granule:
     """One granule's class map over the site's window of its own grid (0 outside, 1 fill, 2 cloud ... 5 clear)."""
 
-    position: int
     row: Row
     place: Place
     classes: NDArray[np.uint8]
@@ -35,61 +35,81 @@ class Granule:
         return int(((self.classes > FILL) & self.place.mask).sum())
 
 
-@dataclass(frozen=True)
-class Acquisition:
-    """The granules of one datatake over the site, together."""
+class Union(NamedTuple):
+    """Granules of one datatake laid over each other, by their positions."""
+
+    used: tuple[int, ...]
+    """Those that each add site pixels, the one that sees most first."""
+    idle: tuple[int, ...]
+    """Those that add none."""
+    counts: Counts
+    """Over the site's pixels of the first."""
+
+
+class Acquisition(NamedTuple):
+    """What decides between the acquisitions of a month."""
 
     month: tuple[int, int]
-    used: tuple[int, ...]
-    """Positions of the granules that each add site pixels."""
-    idle: tuple[int, ...]
-    """Positions of those that add none."""
-    counts: Counts
-    """Of the union, over the site's pixels of the granule that sees most."""
+    clear: float
+    """Clear and snow share of all site pixels."""
     rank: tuple[Any, ...]
-    """Greater is better: clear (snow as clear), covered share, earlier day, tile id."""
+    """Greater is better: clear, covered share, earlier day, tile id."""
 
 
-def datatakes(rows: Sequence[tuple[int, Row]]) -> list[list[int]]:
-    """Group positions by satellite and datatake start; a granule without one stands for itself."""
+def datatakes(rows: Sequence[Row]) -> list[list[int]]:
+    """Group positions by satellite and datatake start (to the second); a granule without one stands for itself."""
     groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for position, row in rows:
+    for position, row in enumerate(rows):
         start = row["datatake"]
-        key = (row["product"], row["platform"], start) if start is not None else ("alone", position)
-        groups[key].append(position)
+        key = ("alone", position) if start is None else (row["platform"], start.replace(microsecond=0))
+        groups[row["product"], *key].append(position)
     return list(groups.values())
 
 
-def union(granules: Sequence[Granule]) -> Acquisition:
+def union(granules: Sequence[Granule]) -> Union:
     """Lay the granules of one datatake over each other, the one that sees most first."""
-    ordered = sorted(
-        granules, key=lambda granule: (-granule.observed, granule.row["tile"] or "", granule.row["order"])
-    )
-    base = ordered[0]
+    order = sorted(range(len(granules)), key=lambda i: _precedence(granules[i]))
+    base = granules[order[0]]
     merged = base.classes.copy()
-    used, idle = [base.position], list[int]()
-    for granule in ordered[1:]:
-        view = _seen_from(base.place, granule)
+    used, idle = [order[0]], list[int]()
+    for position in order[1:]:
+        view = _seen_from(base.place, granules[position])
         adds = (merged <= FILL) & (view > FILL) & base.place.mask
-        (used if adds.any() else idle).append(granule.position)
+        (used if adds.any() else idle).append(position)
         take = adds | ((merged == 0) & (view == FILL))
         merged[take] = view[take]
     tallies = np.bincount(merged[base.place.mask], minlength=CLASSES)
     counts: Counts = tuple(int(n) for n in tallies[:CLASSES])  # type: ignore[assignment]
-    return Acquisition(_month(base.row), tuple(used), tuple(idle), counts, _rank(base.row, counts))
+    return Union(tuple(used), tuple(idle), counts)
 
 
-def _month(row: Row) -> tuple[int, int]:
-    moment = row["datatake"] or row["start"]
-    return moment.year, moment.month
+def _precedence(granule: Granule) -> tuple[Any, ...]:
+    return -granule.observed, granule.row["tile"] or "", granule.row["order"]
 
 
-def _rank(row: Row, counts: Counts) -> tuple[Any, ...]:
+def _seen_from(base: Place, granule: Granule) -> NDArray[np.uint8]:
+    """The granule's classes at the pixel centres of the base window; 0 where it has none."""
+    cols, rows = cells_of(base.grid.crop(base.window), granule.place.grid.crop(granule.place.window))
+    inside = (cols >= 0) & (cols < granule.classes.shape[1]) & (rows >= 0) & (rows < granule.classes.shape[0])
+    view = np.zeros(inside.shape, np.uint8)
+    view[inside] = granule.classes[rows[inside], cols[inside]]
+    return view
+
+
+def acquisition(row: Row, counts: Counts) -> Acquisition:
+    """An acquisition by the granule that sees most and the counts of the union."""
     outside, fill, *_, snow, clear = counts
     total = sum(counts) or 1
-    moment = row["datatake"] or row["start"]
-    covered = (total - outside - fill) / total
-    return (clear + snow) / total, covered, -moment.toordinal(), _Reversed(row["tile"] or "")
+    day = _day(row)
+    share = (clear + snow) / total
+    rank = share, (total - outside - fill) / total, -day.toordinal(), _Reversed(row["tile"] or "")
+    return Acquisition((day.year, day.month), share, rank)
+
+
+def _day(row: Row) -> dt.date:
+    """The day of the datatake start, UTC; where nobody tells one, the day of acquisition."""
+    day: dt.date = row["datatake"].date() if row["datatake"] else row["date"]
+    return day
 
 
 class _Reversed(str):
@@ -104,20 +124,10 @@ class _Reversed(str):
         return str.__lt__(self, other)
 
 
-def _seen_from(base: Place, granule: Granule) -> NDArray[np.uint8]:
-    """The granule's classes at the pixel centres of the base window; 0 where it has none."""
-    cols, rows = cells_of(base.grid.crop(base.window), granule.place.grid.crop(granule.place.window))
-    inside = (cols >= 0) & (cols < granule.classes.shape[1]) & (rows >= 0) & (rows < granule.classes.shape[0])
-    view = np.zeros(inside.shape, np.uint8)
-    view[inside] = granule.classes[rows[inside], cols[inside]]
-    return view
-
-
 def best_of_months(acquisitions: Sequence[Acquisition]) -> dict[int, int]:
     """For each acquisition that is not its month's best, by index: the index of the best."""
     best: dict[tuple[int, int], int] = {}
-    for index, acquisition in enumerate(acquisitions):
-        month = acquisition.month
-        if month not in best or acquisition.rank > acquisitions[best[month]].rank:
-            best[month] = index
-    return {index: best[a.month] for index, a in enumerate(acquisitions) if best[a.month] != index}
+    for index, one in enumerate(acquisitions):
+        if one.month not in best or one.rank > acquisitions[best[one.month]].rank:
+            best[one.month] = index
+    return {index: best[one.month] for index, one in enumerate(acquisitions) if best[one.month] != index}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from earthrecord.products.model import Product
 
 State = Literal["present", "absent", "unclear"]
+VISIBLE = ("blue", "green", "red")  # B02-B04
 DARK = (2, 3, 4, 6)  # SCL: dark area, cloud shadow, vegetation, water
 DEFECTIVE = 1  # SCL 0 no data, 1 saturated or defective
 LIMIT = 1000  # median DN of B02-B04 over such pixels

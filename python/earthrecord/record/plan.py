@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from earthrecord.products.model import Product
-from earthrecord.record.build import Builder, Choice
-from earthrecord.record.look import deciding
+from earthrecord.record.build import Builder
+from earthrecord.record.choice import Choice
+from earthrecord.record.look import Place, deciding
 from earthrecord.record.store import record_files
 
 PLAN = pl.Schema(
@@ -37,7 +38,8 @@ def plan(builder: Builder, scenes: pl.DataFrame) -> tuple[pl.DataFrame, list[Cho
         entry["candidates"] += 1
         product = builder.products.get(row["product"] or "")
         if choice.decision.open and product is not None:
-            _add(entry, choice, product)
+            place = builder.place_of(choice) if choice.grid else builder.looker.told_place(choice.row)
+            _add(entry, choice, product, place)
         else:
             entry["dropped"] += 1
     return pl.DataFrame(list(rows.values()), schema=PLAN).sort("product", "sensor"), choices
@@ -48,25 +50,26 @@ def _empty(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"product": row["product"] or "-", "sensor": row["sensor"], **numbers}
 
 
-def _add(entry: dict[str, Any], choice: Choice, product: Product) -> None:
+def _add(entry: dict[str, Any], choice: Choice, product: Product, place: Place | None) -> None:
     entry["scenes"] += 1
     sources: dict[str, int | None] = {}
     for band, file in record_files(choice.row, product):
         entry["files"] += 1
         sources[file["href"]] = file["bytes"]
-        entry["write"] += _pixels(choice, product, band.cell) * _itemsize(band.dtype)
+        if file["container"] == "vector":
+            entry["write"] += file["bytes"] or 0
+        elif place is not None:
+            entry["write"] += _pixels(choice, product, place, band.cell) * _itemsize(band.dtype)
     entry["remote"] += sum("://" in href for href in sources)
     known = [size for size in sources.values() if size is not None]
     entry["read"] += sum(known)
 
 
-def _pixels(choice: Choice, product: Product, cell: float | None) -> int:
+def _pixels(choice: Choice, product: Product, place: Place, cell: float | None) -> int:
     """Pixels of the scene's window, scaled to a layer with another cell size."""
-    if choice.place is None:
-        return 0
     found = deciding(choice.row, product)
     ratio = ((found[0].cell if found else None) or product.grid.cell) / (cell or product.grid.cell)
-    return int(choice.place.inside.width * choice.place.inside.height * ratio * ratio)
+    return int(place.inside.width * place.inside.height * ratio * ratio)
 
 
 def _itemsize(dtype: str) -> int:

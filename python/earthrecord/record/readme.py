@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from earthrecord.products.model import Band, Product, Rule
 from earthrecord.record import offsets
-from earthrecord.record.build import Choice, offset_flags
+from earthrecord.record.choice import Choice, offset_states
 from earthrecord.record.model import FLAGS
 from earthrecord.sites.model import Site
 
@@ -169,7 +169,7 @@ def _offsets(product: Product, choices: Sequence[Choice]) -> list[str]:
         "| --- | --- | --- | --- |",
     ]
     for choice in choices:
-        metadata, pixels = offset_flags(choice, product)
+        metadata, pixels = offset_states(choice, product)
         value = f" ({choice.row['offset']})" if choice.row["offset"] not in (None, 0, -1000) else ""
         disagree = " **these disagree**" if offsets.disagree(metadata, pixels) else ""
         lines.append(

@@ -12,7 +12,8 @@ from earthrecord.archive import search
 from earthrecord.record import ledger
 from earthrecord.record.build import Builder
 from earthrecord.record.diff import Difference, compare
-from earthrecord.record.seal import Outcome, build
+from earthrecord.record.model import Places
+from earthrecord.record.seal import MANIFEST, Outcome, alone, make
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ def update(builder: Builder, found: pl.DataFrame) -> Update:
     the merged table would give.
     """
     places = builder.places
-    before = dict(
-        ledger.read(places.manifest).filter(~pl.col("withheld")).select("path", "sha256").iter_rows()
-    )
-    merged, fresh = merge(search.read(places.scenes), found)
-    search.write(merged, places.scenes)
-    outcome = build(builder, merged, replace=True)
-    after = dict(
-        ledger.read(places.manifest).filter(~pl.col("withheld")).select("path", "sha256").iter_rows()
-    )
-    return Update(outcome, fresh, compare(before, after, builder.products))
+    with alone(places) as journal:
+        before = _hashes(places)
+        merged, fresh = merge(search.read(places.scenes), found)
+        outcome = make(builder, merged, journal, replace=True)
+    return Update(outcome, fresh, compare(before, _hashes(places), builder.products))
+
+
+def _hashes(places: Places) -> dict[str, str]:
+    manifest = ledger.read(places.manifest, MANIFEST)
+    return dict(manifest.filter(~pl.col("withheld")).select("path", "sha256").iter_rows())

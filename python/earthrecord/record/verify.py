@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from earthrecord.products.quality import class_table
-from earthrecord.sites.model import Site
-from earthrecord.sites.pixels import SitePixels
 
 from earthrecord import _core
 from earthrecord.archive import names, raster
 from earthrecord.errors import EarthRecordError
 from earthrecord.products.model import Product
+from earthrecord.products.quality import class_table
 from earthrecord.products.registry import Products
 from earthrecord.record import ledger
 from earthrecord.record.model import COUNTS, DROPS, Certificate, Places, read_certificate, root_hash
 from earthrecord.record.select import obscured_share
+from earthrecord.sites.model import Site
+from earthrecord.sites.pixels import SitePixels
 
 TEXTS = ("README.md", "CITATION", "site.json")
 REBUILD = "build the record again with er build-record --replace"
