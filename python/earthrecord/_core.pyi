@@ -2,8 +2,9 @@
 
 Paths are `str` or `os.PathLike`. Windows are (col, row, width, height), 0-based, in pixels. All functions
 release the GIL. Errors: `UnreadableRaster` (missing, empty, truncated, damaged, no TIFF),
-`UnsupportedRaster` (a sound TIFF in a form the core does not read), `UnwritableRaster`; each message names
-the file, what was found and what to do.
+`UnsupportedRaster` (a sound TIFF in a form the core does not read, or more pixels than memory holds),
+`UnwritableRaster`; each message names the file, what was found and what to do. Arrays and windows that do not
+fit each other are a `ValueError`, arrays of another type a `TypeError`. Arrays may have any memory order.
 """
 
 import os
@@ -86,7 +87,8 @@ def read_window(path: _Path, window: _Window | None = None, band: int = 1) -> ND
     """Decode a window of one band as an array of (height, width) in the file's dtype, native byte order.
 
     `band` counts from 1. The window must lie inside the raster. Nothing is scaled or masked. Sparse tiles
-    (offset and size 0) give the nodata value, or 0 where none is tagged, as GDAL does.
+    (offset and size 0) give the nodata value, brought into the dtype's range, or 0 where none is tagged, as
+    GDAL does. A window of more than 4 GiB is refused.
     """
 
 def count_quality(
@@ -100,7 +102,8 @@ def count_quality(
 
     `window` may reach beyond the raster; site pixels there are "outside". `site` is (height, width) of the
     window. `classes` gives the class 1 fill, 2 cloud, 3 shadow, 4 snow, 5 clear of every value:
-    256 entries for 8-bit layers, 65,536 for 16-bit ones; signed values index by their bit pattern.
+    256 entries for 8-bit layers, 65,536 for 16-bit ones; signed values index by their bit pattern. A table of
+    another size is `UnsupportedRaster`, another class a `ValueError`.
     """
 
 def count_classes(
@@ -125,7 +128,8 @@ def crop(
 
     Georeference, geokeys, nodata tag and GDAL metadata are carried over as stored, the tie point moved to
     the window; overviews, and GDAL metadata of other bands, are not. Where `site` (height, width of the
-    window) is False, pixels become `mask_value`. The file is written beside its place under a temporary
+    window) is False, pixels become `mask_value`, which the dtype must hold; give both or none. The window
+    must lie inside the raster, `level` from 1 to 12. The file is written beside its place under a temporary
     name and renamed when whole.
     """
 
@@ -142,7 +146,8 @@ def write_raster(
 
     Format 1: classic little-endian GeoTIFF, one band, deflate at `level`, predictor 2 for integers (none
     for floats), tiles of 256 pixels, or one strip where width and height are at most 256; no overviews, no
-    time stamp. The same input gives the same bytes everywhere.
+    time stamp. The same input gives the same bytes everywhere. `transform` must be invertible, the array
+    hold at least one pixel.
     """
 
 def geokeys_of_epsg(code: int, geographic: bool) -> bytes:

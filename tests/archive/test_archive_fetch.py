@@ -317,7 +317,7 @@ def test_a_path_that_is_no_whole_file(tmp_path: Path) -> None:
     with pytest.raises(FetchFailed, match="is no file"):
         fetch.local(str(tmp_path), tmp_path)
     (tmp_path / "zero.tif").touch()
-    with pytest.raises(FetchFailed, match="has 0 bytes"):
+    with pytest.raises(FetchFailed, match="is an empty file; get it again"):
         fetch.local(str(tmp_path / "zero.tif"), tmp_path)
     (tmp_path / "x.tif").write_bytes(b"II*\0")
     with pytest.raises(FetchFailed, match="has 4 bytes, should have 5"):

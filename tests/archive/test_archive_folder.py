@@ -305,7 +305,10 @@ def test_short_names_beside_metadata_of_two_scenes_are_nobodys(tmp_path: Path) -
     put(tmp_path, "flat/SR_B4.TIF")
     for scene in (OLI, OTHER):
         put(tmp_path, f"flat/{scene}_MTL.txt", content=mtl_text(scene))
-    assert all(row["files"] is None and "only metadata" in row["refused"] for row in rows(tmp_path))
+    told = {row["scene"]: row["refused"] for row in rows(tmp_path) if row["files"] is None}
+    assert set(told) == {OLI, OTHER, "flat/SR_B4.TIF"}
+    assert told["flat/SR_B4.TIF"].startswith("flat/SR_B4.TIF does not tell its scene")
+    assert all(told[scene].startswith("only metadata of it lie here") for scene in (OLI, OTHER))
 
 
 def test_a_granule_gives_one_entry_for_each_member(tmp_path: Path) -> None:
@@ -421,7 +424,7 @@ def test_what_is_no_climate_file_is_refused_with_its_content(tmp_path: Path) -> 
     climate(tmp_path / "other.nc", [(1999, 11)], ("rain",))
     put(tmp_path, "cut.nc")
     cut, other = rows(tmp_path)
-    assert "no variable of era5-land-monthly; it holds rain" in other["refused"]
+    assert "not era5-land-monthly: no variable of it, only rain" in other["refused"]
     assert str(tmp_path / "cut.nc") in cut["refused"]
 
 

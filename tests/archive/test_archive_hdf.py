@@ -186,8 +186,9 @@ def test_the_tile_comes_from_the_table_the_name_or_the_metadata(tmp_path: Path) 
     assert hdf.open_layer(bare, ["QC_Day"]).grid == hdf.tile_grid("h20v11", SIDE)
     silent = hdf4(tmp_path / "silent.hdf", " ")
     assert hdf.open_layer(silent, ["QC_Day"], "h20v11").grid == hdf.tile_grid("h20v11", SIDE)
-    named = hdf4(tmp_path / "MOD11A2.A2020001.h20v11.061.hdf", " ")
-    assert hdf.open_layer(named, ["QC_Day"]).grid == hdf.tile_grid("h20v11", SIDE)
+    for name in ("MOD11A2.A2020001.h20v11.061.hdf", "MOD11A2.A2020001.H20V11.061.hdf"):
+        named = hdf4(tmp_path / name, " ")
+        assert hdf.open_layer(named, ["QC_Day"]).grid == hdf.tile_grid("h20v11", SIDE)
     with pytest.raises(UnsupportedRaster, match="no tile hHHvVV"):
         hdf.open_layer(silent, ["QC_Day"])
 

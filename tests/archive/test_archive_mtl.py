@@ -158,9 +158,9 @@ def test_a_cut_off_text_names_file_and_line(tmp_path: Path, share: float) -> Non
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "ends at line 0"),
-        (b"\0" * 100, "ends at line 0"),
-        (b"<html><body>Please log in</body>", "line 1: no MTL as XML"),
+        (b"", "is an empty file"),
+        (b"\0" * 100, "is an empty file"),
+        (b"<html><body>Please log in</body>", "is a web page"),
         (b'{"LANDSAT_METADATA_FILE": {"PRODUCT_CON', "no MTL as JSON"),
         (b'{"LANDSAT_METADATA_FILE": 7}', "no MTL as JSON"),
         (b"{}", "has no DATE_ACQUIRED"),

@@ -180,7 +180,8 @@ def test_a_catalogue_saved_with_its_network_addresses(tmp_path: Path) -> None:
         ("a.json", b"\xff\xfe\xff", "no text in UTF-8"),
         ("a.json", b'{"rings": []}', "holds no STAC item"),
         ("a.json", b"7", "holds no STAC item"),
-        ("a.ndjson", b'{"id": 1}\n\n{"id": ', "line 3: no JSON"),
+        ("a.ndjson", b'\n{"id": \n{"id": 1}', "line 2: no JSON"),
+        ("a.json", b'{"assets": {}}\n{"id": ', "line 2: no JSON"),
         ("a.parquet", b"PAR1nothing", "no Parquet file"),
         ("b.json", None, "does not exist"),
     ],
@@ -193,6 +194,16 @@ def test_what_can_not_be_read_is_told_with_file_and_line(
     with pytest.raises(BadSource, match=words) as told:
         stac.read_items(tmp_path / name, PRODUCTS)
     assert str(tmp_path / name) in str(told.value)
+
+
+def test_a_broken_line_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    lines = [json.dumps(ITEMS[0]), "{broken", json.dumps(ITEMS[1]), json.dumps(ITEMS[2])[:-9]]
+    (tmp_path / "a.ndjson").write_text("\n".join(lines))
+    for source in (tmp_path, tmp_path / "a.ndjson"):
+        first, broken, second, cut = rows(source)
+        assert [row["item"] for row in (first, second)] == [ITEMS[0]["id"], ITEMS[1]["id"]]
+        assert "a.ndjson, line 2: no JSON" in broken["refused"]
+        assert "a.ndjson, line 4: no JSON" in cut["refused"]
 
 
 def test_a_table_of_something_else_is_told(tmp_path: Path) -> None:

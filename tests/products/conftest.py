@@ -20,7 +20,7 @@ grid = { kind = "utm", cell = 30 }
 duplicates = { key = ["date"] }
 bands = [
   { name = "qa", title = "Quality", file = "qa", dtype = "uint8", source = "me", bits = [{ start = 0, name = "cloud" }] },
-  { name = "red", title = "Red", file = "red", dtype = "int16", fill = [-9999], scale = 0.0001, offset = 0, valid = [0, 10000], source = "me" },
+  { name = "red", title = "Red", file = "red", record = true, dtype = "int16", fill = [-9999], scale = 0.0001, offset = 0, valid = [0, 10000], source = "me" },
 ]
 [quality]
 band = "qa"

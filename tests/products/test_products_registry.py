@@ -101,6 +101,37 @@ MISTAKES = {
     "band like a later one": ('{ name = "qa"', '{ like = "red", name = "qa"', "bands.qa.like = 'red'"),
     "like nothing": ("format = 1", 'format = 1\nlike = "nothing"', "like = 'nothing'.*no such product"),
     "like itself": ("format = 1", 'format = 1\nlike = "mine"', "circle"),
+    "nothing to take": ("record = true, ", "", "none has record = true"),
+    "key of nothing": ('key = ["date"]', "key = []", "duplicates.key is empty"),
+    "near a place": ('key = ["date"]', 'key = ["date"], near = "tile"', "near = 'tile' is no time"),
+    "cell of nothing": ("cell = 30", "cell = 0", "grid.cell = 0.0"),
+    "period of nothing": ("format = 1", "format = 1\nperiod_days = 0", "period_days = 0 is too small"),
+    "ring inwards": ("format = 1", "format = 1\nring = -1", "ring = -1 is too small"),
+    "fixed backwards": (
+        "format = 1",
+        "format = 1\nfixed = [2020-02-01, 2020-01-01]",
+        "fixed = .*upside down",
+    ),
+    "scale zero": ("scale = 0.0001", "scale = 0", "bands.red.scale = 0"),
+    "scale no number": ("scale = 0.0001", "scale = nan", "bands.red.scale = nan"),
+    "band zero": ('file = "red"', 'file = "red", index = 0', "bands.red.index = 0"),
+    "bit before the first": ("start = 0, name", "start = -1, name", "'cloud' has start = -1"),
+    "field without a bit": ("start = 0, name", "start = 0, width = 0, name", "width = 0"),
+    "range backwards": ("bits = [0] }]", "ranges = [[5, 1]] }]", r"\[5, 1\] is upside down"),
+    "no format of a date": ('"%Y%m%d"', '"%Q"', "dates.date = '%Q'"),
+    "example of another form": ("[[refuse]]", 'examples = ["M2.tif"]\n[[refuse]]', "examples: 'M2.tif'"),
+    "two layers of one name": (
+        'file = "red"',
+        'file = "QA"',
+        "layer 'qa' in a file's name means 'qa' and 'red'",
+    ),
+    "bands as text": ("bands = [", 'attribution2 = "x"\nbands = "x"\nother = [', "bands = 'x' is no list"),
+    "bands as words": ("bands = [", 'bands = ["x"]\nother = [', r"bands = \['x'\] is no list"),
+    "band without a text": ('name = "qa"', "name = 5", "name or like = 5"),
+    "like a number": ("format = 1", "format = 1\nlike = 5", "like = 5 is no id"),
+    "substitute as text": ("format = 1", 'format = 1\nsubstitute = "x"', "substitute = 'x'"),
+    "substitute a number": ("format = 1", "format = 1\nsubstitute = { a = 5 }", "substitute = {'a': 5}"),
+    "replaces in words": ("format = 1", 'format = 1\nreplaces = "yes"', "replaces = 'yes'; it is true"),
     "replaces nothing": ("format = 1", "format = 1\nreplaces = true", "no shipped product"),
 }
 
@@ -116,6 +147,21 @@ def test_a_mistake_is_told_with_file_key_and_remedy(
         load([write(tmp_path, text)])
     assert str(tmp_path / "mine.toml") in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_product_without_names_of_files_is_a_mistake(tmp_path: Path, minimal: str, write: Write) -> None:
+    head, tail = minimal.split("[[names]]")[0], minimal[minimal.index("[[refuse]]") :]
+    with pytest.raises(BadProduct, match="names is empty"):
+        load([write(tmp_path, head.replace("format = 1", "format = 1\nnames = []") + tail)])
+
+
+def test_an_id_names_folders(tmp_path: Path, minimal: str, write: Write) -> None:
+    with pytest.raises(BadProduct, match="id = 'my own'; use letters"):
+        load([write(tmp_path, minimal.replace('id = "mine"', 'id = "my own"'), "my own")])
+
+
+def test_a_mark_of_the_byte_order_is_passed_over(tmp_path: Path, minimal: str, write: Write) -> None:
+    assert load([write(tmp_path / "a", f"\ufeff{minimal}")]).digest == load([write(tmp_path / "b")]).digest
 
 
 def test_folders_that_are_none(tmp_path: Path, write: Write) -> None:

@@ -141,7 +141,7 @@ def test_a_second_run_does_nothing_and_says_so(made: Made) -> None:
 
 
 def test_other_rules_over_a_record_are_refused_naming_the_field(made: Made) -> None:
-    with pytest.raises(BuiltWithOtherRules, match="another rules"):
+    with pytest.raises(BuiltWithOtherRules, match=r"other rules: obscured 0\.9 then, 0\.5 now"):
         build(made.builder("calm", Rules(obscured=0.5)), made.scenes())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -105,6 +106,122 @@ def test_a_damaged_ledger_is_told(made: Made, places: Places) -> None:
     places.ledger.write_bytes(places.ledger.read_bytes()[:100])
     with pytest.raises(BadRecord, match="damaged"):
         check(made, places)
+
+
+def findings(made: Made, places: Places) -> str:
+    return "\n".join(map(str, check(made, places).findings))
+
+
+def test_two_files_that_changed_places_are_found(made: Made, places: Places) -> None:
+    one, other = sorted(places.record.rglob("LT05*_SR_B[34].TIF"))
+    aside = places.record.parent / "aside"
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+    found = findings(made, places)
+    assert one.name in found
+    assert other.name in found
+
+
+def test_an_edited_readme_is_found(made: Made, places: Places) -> None:
+    path = places.record / "README.md"
+    path.write_text(path.read_text().replace("Landsat", "landsat", 1))
+    assert "README.md: bytes differ" in one(check(made, places))
+
+
+def test_an_empty_folder_is_found(made: Made, places: Places) -> None:
+    (places.record / "landsat-c2-l2" / "2031" / "LC09").mkdir(parents=True)
+    assert "2031/LC09: it is no part of the record" in one(check(made, places))
+
+
+def test_links_are_found_even_to_the_same_bytes(made: Made, places: Places, tmp_path: Path) -> None:
+    """A record is complete in itself; a linked folder could hold anything."""
+    path = next(places.record.rglob("*_SR_B4.TIF"))
+    path.rename(tmp_path / "elsewhere.tif")
+    path.symlink_to(tmp_path / "elsewhere.tif")
+    (places.record / "withheld").symlink_to(places.withheld)
+    found = findings(made, places)
+    assert f"{path}: it is missing or unreadable" in found
+    assert "withheld: it is no part of the record" in found
+
+
+def test_a_file_and_its_manifest_row_edited_together_are_found(made: Made, places: Places) -> None:
+    import hashlib
+
+    from earthrecord.record.seal import MANIFEST
+
+    path = places.record / "CITATION"
+    path.write_text("Cite me.")
+    sha = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest = ledger.read(places.manifest, MANIFEST)
+    here = pl.col("path") == "CITATION"
+    edited = manifest.with_columns(
+        sha256=pl.when(here).then(pl.lit(sha)).otherwise("sha256"),
+        bytes=pl.when(here).then(pl.lit(8, pl.Int64)).otherwise("bytes"),
+    )
+    ledger.write(edited, places.manifest)
+    found = findings(made, places)
+    assert "root_hash" in found
+    assert "its bytes is" in found
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("site", "other"),
+        ("snapshot", "2026-09-29"),
+        ("files", 73),
+        ("bytes", 1),
+        ("root_hash", "0" * 64),
+        ("withheld_hash", "0" * 64),
+        ("ledger_digest", "0" * 64),
+        ("site_digest", "0" * 64),
+    ],
+)
+def test_an_edited_certificate_is_found(made: Made, places: Places, field: str, value: object) -> None:
+    content = json.loads(places.certificate.read_text())
+    places.certificate.write_text(json.dumps(content | {field: value}))
+    assert check(made, places).findings
+
+
+@pytest.mark.parametrize("limit", [0.3, None])
+def test_edited_rules_contradict_the_ledger(made: Made, places: Places, limit: float | None) -> None:
+    """LC08 of 2019-07-12 is a third hidden and kept, LC09 is hidden and dropped."""
+    content = json.loads(places.certificate.read_text())
+    content["rules"]["obscured"] = limit
+    places.certificate.write_text(json.dumps(content))
+    assert "ledger row of LC0" in findings(made, places)
+
+
+def test_an_edited_reason_is_found(made: Made, places: Places) -> None:
+    book = ledger.read(places.ledger).with_columns(pl.col("reason").str.replace("newer", "nicer"))
+    ledger.write(book, places.ledger)
+    assert "ledger_digest" in one(check(made, places))
+
+
+def test_a_ledger_without_a_column_is_told(made: Made, places: Places) -> None:
+    ledger.write(ledger.read(places.ledger).drop("clear"), places.ledger)
+    with pytest.raises(BadRecord, match="other columns"):
+        check(made, places)
+
+
+def test_a_ledger_reads_back_as_it_was_written(made: Made, tmp_path: Path) -> None:
+    book = ledger.read(made.places("calm").ledger)
+    ledger.write(book, tmp_path / "l.parquet")
+    assert ledger.read(tmp_path / "l.parquet").equals(book)
+    assert book.schema == ledger.LEDGER
+
+
+def test_a_damaged_netcdf_is_found_in_its_header_too(made: Made, places: Places) -> None:
+    path = next(places.record.rglob("*.nc"))
+    path.write_bytes(path.read_bytes()[:1000])
+    assert "cut short" in findings(made, places)
+
+
+def test_time_stamps_may_change_when_a_record_is_handed_on(made: Made, places: Places) -> None:
+    for path in places.record.rglob("*"):
+        os.utime(path, (1, 1))
+    assert check(made, places).findings == ()
 
 
 def test_another_site_of_the_same_name_is_told(made: Made, places: Places, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ months is what replaces another one (final data after preliminary ones), hence o
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,22 +28,23 @@ def rows(entry: Entry, named: Sequence[Named], products: Mapping[str, Product]) 
     """The scenes of one file, as the first product that takes its content has them; else one refused row."""
     from earthrecord.archive import netcdf
 
-    path, reasons = Path(entry.path), dict[str, str]()
+    path, reasons = Path(entry.path), defaultdict[str, list[str]](list)
     for candidate in named:
         product = products[candidate.product]
         try:
             if reason := netcdf.refusal(path, product):
-                reasons[reason] = f"not {product.id}: {reason}"
+                reasons[reason].append(product.id)
                 continue
             variables = netcdf.describe(path)
         except EarthRecordError as error:
-            reasons[str(error)] = str(error)
+            reasons[str(error)] = []
             continue
         yield from _scenes(entry, candidate, product, variables)
         return
-    first, reason = named[0], "; ".join(reasons.values())
-    told = {"product": first.product, "scene": first.scene, "item": first.scene, "refused": reason}
-    yield {**told, "repeated": 0, "flags": []}
+    told = (f"not {', '.join(ids)}: {reason}" if ids else reason for reason, ids in reasons.items())
+    first, reason = named[0], "; ".join(told)
+    row = {"product": first.product, "scene": first.scene, "item": first.scene, "refused": reason}
+    yield {**row, "repeated": 0, "flags": []}
 
 
 def _scenes(entry: Entry, named: Named, product: Product, variables: Sequence[Variable]) -> Iterator[Row]:

@@ -17,7 +17,15 @@ from typing import NamedTuple
 
 from earthrecord.archive import climate, packed, sidecar
 from earthrecord.archive.candidate import FACTS, Candidate, Row
-from earthrecord.archive.names import Named, NotTheProduct, candidates, identify, names_scene, refused
+from earthrecord.archive.names import (
+    Named,
+    NotTheProduct,
+    candidates,
+    identify,
+    names_scene,
+    refused,
+    without_copy_mark,
+)
 from earthrecord.archive.sidecar import Sidecar
 from earthrecord.archive.walk import Entry, Walk, walk
 from earthrecord.products.model import Product
@@ -283,7 +291,7 @@ class _Folder:
     def settle_packed(self) -> None:
         """Archives of scenes: refused with a word of advice, or counted where the scene lies unpacked too."""
         for entry in self.packed:
-            name = packed.ENDING.sub("", entry.name)
+            name = packed.ENDING.sub("", without_copy_mark(entry.name)[0])
             if not_it := refused(entry.rel, self.products):
                 self._refuse(entry.rel, not_it)
                 continue

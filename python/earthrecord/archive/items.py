@@ -52,8 +52,9 @@ class Found(NamedTuple):
 def find(path: Path) -> Iterator[Found]:
     """All items of a file or folder, in the order of the file; of a folder, its own files by name, then its folders.
 
-    Raises `BadSource`, naming file and line, for a file that can not be read as a whole. In a folder, and behind
-    the links of a catalogue, such a file is one `Found` with a problem instead.
+    A broken line among sound ones is one `Found` with a problem. Raises `BadSource`, naming file and line, for a file
+    that can not be read as a whole. In a folder, and behind the links of a catalogue, such a file is one `Found`
+    with a problem instead.
     """
     path = path.absolute()
     if path.is_dir():
@@ -91,7 +92,7 @@ def _file(file: Path) -> Iterator[Found]:
     if ending in PARQUET:
         yield from (Found(item, file) for item in _parquet(file))
     elif ending in LINES:
-        yield from (Found(item, file) for item in _lines(file))
+        yield from _lines(file)
     else:
         yield from _json_file(file)
 
@@ -125,10 +126,16 @@ def _json_by_hand(file: Path, content: bytes) -> Any:
         raise BadSource(f"{file} is no text in UTF-8 (byte {error.start}); save it again") from None
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and error.lineno > 1 and _is_json(content.lstrip().partition(b"\n")[0]):
-            return list(_lines(file))
+            return [_sound(found) for found in _lines(file)]
         raise BadSource(
             f"{file}, line {error.lineno}: no JSON ({error.msg}, column {error.colno}); {_remedy(content)}"
         ) from None
+
+
+def _sound(found: Found) -> Any:
+    if found.problem:
+        raise BadSource(found.problem)
+    return found.item
 
 
 def _is_json(text: bytes) -> bool:
@@ -155,22 +162,29 @@ def _read(file: Path) -> bytes:
         raise BadSource(f"{file} can not be read: {error.strerror}") from None
 
 
-def _lines(file: Path) -> Iterator[Any]:
+def _lines(file: Path) -> Iterator[Found]:
+    """One item a line. A broken line is told, and the others are read; where the first is none, all are not."""
+    sound = False
     try:
         with file.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 text = line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n\x1e")
-                if text:
-                    yield _line(file, number, text)
+                if not text:
+                    continue
+                found = _line(file, number, text)
+                if found.problem and not sound:
+                    raise BadSource(found.problem)
+                sound = True
+                yield found
     except OSError as error:
         raise BadSource(f"{file} can not be read: {error.strerror}") from None
 
 
-def _line(file: Path, number: int, text: bytes) -> Any:
+def _line(file: Path, number: int, text: bytes) -> Found:
     try:
-        return json.loads(text) if b"NaN" in text else msgspec.json.decode(text)
+        return Found(json.loads(text) if b"NaN" in text else msgspec.json.decode(text), file)
     except (msgspec.DecodeError, ValueError) as error:
-        raise BadSource(f"{file}, line {number}: no JSON ({error}); {_remedy(text)}") from None
+        return Found(None, file, f"{file}, line {number}: no JSON ({error}); {_remedy(text)}")
 
 
 def _kind(value: Any) -> str:

@@ -23,7 +23,9 @@ _COPY_BEHIND = re.compile(r"(?i)(\.(?:tiff?|jp2|hdf|h5|nc4?))\.\d{1,2}$")
 # Sentinel-2 archives tell copies of one band on several grids apart by a folder: R20m/B02.jp2.
 _GRID_FOLDER = re.compile(r"(?i)(?:^|/)R(\d+m)/[^/]+$")
 # A scene's id goes at least to its last long number or tile, and over the short ones (collection, tier) that follow.
-_ID = re.compile(r"(?i).*(?:\d{4,}|h\d\dv\d\d)[a-z0-9]*(?:[_.-](?:\d{1,3}|T[12]|RT)(?![a-z0-9]))*")
+_ID = re.compile(
+    r"(?i).*(?:\d{4,}|h\d\dv\d\d)[a-z0-9]*(?:[_.-](?:\d{1,3}|[TA]\d|RT|L\dA|T\d\d[A-Z]{3})(?![a-z0-9]))*"
+)
 _NAMELESS = "zq zq"
 """A name that only a pattern without any word of its own takes."""
 _ENDINGS = {"tiff": "tif", "hdf4": "hdf", "hdf5": "h5", "netcdf": "nc", "vector": "gpkg"}

@@ -133,8 +133,8 @@ def refusal(path: Path, product: Product) -> str | None:
     variables = describe(path)
     known = [variable for variable in variables if _plain(variable.name) in wanted]
     if not known:
-        found = ", ".join(variable.name for variable in variables) or "none on latitudes and longitudes"
-        return f"no variable of {product.id}; it holds {found}"
+        found = ", ".join(variable.name for variable in variables)
+        return f"no variable of it, only {found}" if found else "no variable on latitudes and longitudes"
     return next(filter(None, (_unlike(variable, product) for variable in known)), None)
 
 

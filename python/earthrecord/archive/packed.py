@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import tarfile
 import zipfile
@@ -9,7 +10,18 @@ import zlib
 from pathlib import Path
 
 ENDING = re.compile(r"(?i)(?:\.tar)?\.(?:tar|tgz|zip|gz|bz2|xz|7z|rar|z)$")
-_MOST_NAMES = 10_000
+_MOST_NAMES = 200
+"""Of one scene more than enough, and one scene found is told."""
+
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
 
 
 def members(path: Path) -> list[str]:
@@ -20,6 +32,6 @@ def members(path: Path) -> list[str]:
                 return archive.namelist()[:_MOST_NAMES]
         with tarfile.open(path, "r:*") as archive:
             first = archive.next()
-    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError):
+    except _DAMAGED:
         return []
     return [] if first is None else [first.name.removeprefix("./")]

@@ -33,7 +33,7 @@ def index_of(band: Band, sensor: str | None) -> int:
 
 def band_by_file(product: Product, sensor: str | None, tail: str) -> Band | None:
     """The layer whose `file` or alias is `tail`, case ignored; None where the product has no such layer."""
-    wanted = tail.casefold()
+    wanted = tail.casefold().replace(" ", "_")
     for band in bands_of(product, sensor):
         if wanted in {name.casefold() for name in (file_of(band, sensor), *band.aliases)}:
             return band

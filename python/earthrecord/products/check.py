@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Iterator
 
-from earthrecord.products.bands import has
+from earthrecord.products.bands import bands_of, file_of, has, index_of
 from earthrecord.products.model import Band, Bits, Dtype, Names, Product, Rule
+from earthrecord.products.patterns import match
 
 GROUPS = {
     "scene", "layer", "satellite", "level", "tier", "path", "row", "tile", "date", "start", "processed",
@@ -44,6 +46,22 @@ def sensors_of(product: Product) -> set[str]:
 def _product(product: Product) -> Iterator[str]:
     if product.withheld and product.record:
         yield "withheld = true with record = true; a withheld product never enters a record: say record = false"
+    if not any(band.record for band in product.bands):
+        yield "bands: none has record = true, so nothing of the product would be taken; say it in one"
+    if not product.names:
+        yield "names is empty, so no file is of the product; give the form of their names"
+    if not product.duplicates.key:
+        yield "duplicates.key is empty, so all scenes would be one; name the columns that tell scenes apart"
+    if product.grid.kind != "vector" and not (math.isfinite(product.grid.cell) and product.grid.cell > 0):
+        yield f"grid.cell = {product.grid.cell} is no cell size; give metres (degrees where kind is geographic)"
+    for key in ("period_days", "period_months", "ring"):
+        value = getattr(product, key)
+        if value is not None and value < (key != "ring"):
+            yield f"{key} = {value} is too small; leave the key out where there is none"
+    if product.fixed and product.fixed[0] > product.fixed[1]:
+        yield f"fixed = {product.fixed[0]} to {product.fixed[1]} is upside down; the first day comes first"
+    if product.duplicates.near not in (None, *TIMES):
+        yield f"duplicates.near = {product.duplicates.near!r} is no time; name one of {', '.join(sorted(TIMES))}"
     if product.period_days and product.period_months:
         yield "period_days and period_months are both given; say one"
     if product.grid.kind == "sinusoidal" and product.grid.pixels is None:
@@ -88,6 +106,11 @@ def _numbers(band: Band) -> Iterator[str]:
         for value in band.fill:
             if low <= value <= high:
                 yield f"fill = {value} lies inside valid = [{low}, {high}]; a fill is no valid value"
+    if band.scale is not None and (band.scale == 0 or not math.isfinite(band.scale)):
+        yield f"scale = {band.scale} makes nothing of a value; leave it out where there is none"
+    for index in [band.index] if isinstance(band.index, int) else band.index.values():
+        if index < 1:
+            yield f"index = {index} is no band of a raster; the first is 1"
     if (band.scale is None) != (band.offset is None):
         yield "scale and offset are given together or not at all (value = scale * DN + offset)"
     for code in band.codes:
@@ -97,6 +120,8 @@ def _numbers(band: Band) -> Iterator[str]:
 
 def _bits(band: Band) -> Iterator[str]:
     for number, bits in enumerate(band.bits):
+        if bits.start < 0 or bits.width < 1:
+            yield f"bits: {bits.name!r} has start = {bits.start}, width = {bits.width}; bits count from 0, a field has one at least"
         if bits.start + bits.width > width(band.dtype):
             yield f"bits: {bits.name!r} ends beyond the {band.dtype}"
         for value in bits.values:
@@ -137,6 +162,9 @@ def _quality(product: Product) -> Iterator[str]:
 def _rule(product: Product, band: Band, rule: Rule) -> Iterator[str]:
     if not (rule.bits or rule.codes or rule.ranges):
         yield "says nothing; give bits, codes or ranges"
+    for low, high in rule.ranges:
+        if low > high:
+            yield f"ranges: [{low}, {high}] is upside down; the least value comes first"
     for bit in rule.bits:
         if not any(b.start <= bit < b.start + b.width and _on(b, rule) for b in band.bits):
             yield f"bit {bit} is none of {band.name}'s bits for these sensors; describe it there"
@@ -171,10 +199,38 @@ def _names(product: Product, names: Names) -> Iterator[str]:
         yield f"dates: {group!r} needs both a group in the pattern and a format here"
     if "satellite" in groups and not product.satellites:
         yield "pattern: group 'satellite' needs a [satellites] table to be looked up in"
+    for group in sorted(groups & set(names.dates)):
+        if not _is_date_format(names.dates[group]):
+            yield f"dates.{group} = {names.dates[group]!r} is no format of a date; write it as in '%Y%m%d'"
+    for example in names.examples:
+        if match(names, example) is None:
+            yield f"examples: {example!r} is not of this pattern (with an ending of {names.container!r}); mend one of them"
+    if "layer" in groups:
+        yield from _told_apart(product)
     if names.container in ("hdf4", "hdf5", "netcdf"):
         for band in product.bands:
             if band.record and band.member is None:
                 yield f"container = {names.container!r}, but band {band.name!r} has no member"
+
+
+def _is_date_format(form: str) -> bool:
+    """Whether a moment that is written in the format can be read again."""
+    try:
+        dt.datetime.strptime(dt.datetime(2024, 12, 31, 23, 59, 58).strftime(form), form)  # noqa: DTZ001, DTZ007
+    except ValueError:
+        return False
+    return "%" in form
+
+
+def _told_apart(product: Product) -> Iterator[str]:
+    """Layers that share a name of their files on one sensor: the second would never be found."""
+    for sensor in sorted(sensors_of(product)) or (None,):
+        first: dict[tuple[str, int], str] = {}
+        for band in bands_of(product, sensor):
+            for name in {name.casefold() for name in (file_of(band, sensor), *band.aliases)}:
+                told = first.setdefault((name, index_of(band, sensor)), band.name)
+                if told != band.name:
+                    yield f"layer {name!r} in a file's name means {told!r} and {band.name!r}; file and aliases (or index) of bands must differ"
 
 
 def width(dtype: Dtype) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -85,8 +86,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _read(file: Path, shipped: bool) -> _Table:
     try:
-        with file.open("rb") as stream:
-            keys = tomllib.load(stream)
+        keys = tomllib.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadProduct(f"{file}: no TOML: {error}; mend the file at that place") from error
     except OSError as error:
@@ -95,7 +95,33 @@ def _read(file: Path, shipped: bool) -> _Table:
         raise BadProduct(
             f"{file}: id = {keys.get('id')!r}, but a product's id is the name of its file; make them equal"
         )
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", file.stem, re.ASCII):
+        raise BadProduct(
+            f"{file}: id = {file.stem!r}; use letters, digits, - _ and . alone: it names folders"
+        )
+    if problem := next(_shape(keys), None):
+        raise BadProduct(f"{file}: {problem}; the keys are described in docs/add-a-product.md")
     return _Table(file, keys, shipped)
+
+
+def _shape(keys: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the keys that are resolved before the others are read."""
+    bands, words, replaces = keys.get("bands", []), keys.get("substitute", {}), keys.get("replaces", True)
+    if not isinstance(bands, list) or not all(isinstance(band, dict) for band in bands):
+        yield f"bands = {bands!r} is no list of tables"
+    elif wrong := [
+        name
+        for band in bands
+        for name in (band.get("name"), band.get("like"))
+        if not isinstance(name, str | None)
+    ]:
+        yield f"bands: name or like = {wrong[0]!r} is no text"
+    if not isinstance(words, dict) or not all(isinstance(word, str) for word in words.values()):
+        yield f"substitute = {words!r} is no table of words"
+    if not isinstance(keys.get("like", ""), str):
+        yield f"like = {keys['like']!r} is no id of a product"
+    if replaces is not True:
+        yield f"replaces = {replaces!r}; it is true, or not there"
 
 
 def _add(tables: dict[str, _Table], new: _Table) -> None:

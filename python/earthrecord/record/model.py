@@ -46,6 +46,9 @@ FLAGS = {
     "preliminary": "Some of its steps are preliminary and will be replaced by the provider.",
 }
 
+ARCHIVE_FLAGS = frozenset({"no-metadata", "broken-href", "copies-differ", "zipped"})
+"""Flags that tell of the source and not of the data: they stay in the ledger."""
+
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The choices of one build; they are written into `record.json`."""

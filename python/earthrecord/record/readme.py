@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from earthrecord.products.model import Band, Product, Rule
 from earthrecord.record import offsets
 from earthrecord.record.choice import Choice, offset_states
-from earthrecord.record.model import FLAGS
+from earthrecord.record.model import ARCHIVE_FLAGS, FLAGS
 from earthrecord.sites.model import Site
 
 
@@ -47,8 +47,9 @@ def readme(site: Site, snapshot: dt.date, kept: Sequence[tuple[Product, Sequence
 
 _REGION = (
     (
-        "Pixels outside the region's boundary hold each layer's fill. A layer in which every value is valid is left as it is, and so are the "
-        "netCDF files. `region_mask.tif` in each product's folder is 1 inside the region and 0 outside."
+        "Pixels outside the region's boundary hold each layer's fill, or the value that stands for it. A layer in which every value is valid "
+        "is left as it is, and so are netCDF files; boundary files are delivered whole. In each product's folder, `region_mask.tif` is 1 inside "
+        "the region and 0 outside; it is `region_mask_<tile>.tif` where the product comes in several tiles."
     ),
 )
 
@@ -181,6 +182,8 @@ def _offsets(product: Product, choices: Sequence[Choice]) -> list[str]:
 def _odd(choices: Sequence[Choice]) -> list[str]:
     lines = []
     for flag, text in FLAGS.items():
+        if flag in ARCHIVE_FLAGS:
+            continue
         scenes = [choice.scene for choice in choices if flag in choice.flags]
         if scenes:
             which = "all scenes" if len(scenes) == len(choices) else ", ".join(scenes)

@@ -37,16 +37,16 @@ class Recall:
         what: str,
         choice: Choice,
         files: Sequence[File],
-        kind: type[T],
+        kind: Any,
         make: Callable[[], T],
         holds: Callable[[T], bool] = lambda _: True,
         *more: Any,
     ) -> T:
-        """The result `what`, of type `kind`; one that was kept counts where it `holds`. `more` goes into its key."""
+        """The result `what`, of a type `kind` that msgspec reads; one that was kept counts where it `holds`. `more` goes into its key."""
         if self.journal is None:
             return make()
         key, stamps = self._key(what, choice, files, more), choice.stamps(files)
-        known = self.journal.get(key, stamps, kind)
+        known: T | None = self.journal.get(key, stamps, kind)
         if known is not None and holds(known):
             return known
         made = make()

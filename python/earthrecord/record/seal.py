@@ -28,6 +28,7 @@ from earthrecord.record.model import (
     FORMAT,
     Certificate,
     Places,
+    Rules,
     read_certificate,
     root_hash,
     write_json,
@@ -142,10 +143,18 @@ def _same_or_refuse(known: Certificate, inputs: Mapping[str, Any], path: Path, *
     """Refuse other inputs; after a build with spoiled scenes, files that were mended since are no other inputs."""
     for field, value in inputs.items():
         if getattr(known, field) != value and not (mended and field == "scenes_digest"):
+            differs = _difference(getattr(known, field), value)
             raise BuiltWithOtherRules(
-                f"{path}: this record was built {_INPUTS[field]}: {getattr(known, field)} then, {value} now; "
+                f"{path}: this record was built {_INPUTS[field]}: {differs}; "
                 "append what is new with er update, or build it anew with --replace"
             )
+
+
+def _difference(then: Any, now: Any) -> str:
+    if not isinstance(then, Rules):
+        return f"{then} then, {now} now"
+    pairs = ((name, getattr(then, name), getattr(now, name)) for name in then.__struct_fields__)
+    return ", ".join(f"{name} {before} then, {after} now" for name, before, after in pairs if before != after)
 
 
 def _refuse_empty(builder: Builder, choices: Sequence[Choice], kept: Sequence[Choice]) -> None:

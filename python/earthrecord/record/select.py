@@ -160,7 +160,13 @@ def preferred(rows: Sequence[Row], members: Sequence[int], rule: Duplicates) -> 
 
 def rank(row: Row, rule: Duplicates) -> tuple[Any, ...]:
     """What `preferred` compares."""
-    return (*(_rank(row[column], column, rule) for column in rule.prefer), -row["order"])
+    return (*(_rank(_compared(row, column, rule), column, rule) for column in rule.prefer), -row["order"])
+
+
+def _compared(row: Row, column: str, rule: Duplicates) -> Any:
+    """A value as it is compared: a time that comes before the level counts by its day, which is all that a name tells."""
+    value, later = row[column], rule.prefer[rule.prefer.index(column) + 1 :]
+    return value.date() if isinstance(value, dt.datetime) and "level" in later else value
 
 
 def _rank(value: Any, column: str, rule: Duplicates) -> tuple[Any, ...]:
@@ -188,11 +194,14 @@ def duplicates(rows: Sequence[Row], decisions: Sequence[Decision], products: Map
 
 
 def _drop_duplicate(decision: Decision, row: Row, kept: Row, rule: Duplicates) -> None:
-    why = next((column for column in rule.prefer if row[column] != kept[column]), None)
+    why = next(
+        (c for c in rule.prefer if _compared(row, c, rule) != _compared(kept, c, rule)), None
+    )  # the first that differs
     if why is None:
         reason = f"the same acquisition as {kept['scene']}, which the catalogue lists first"
     else:
-        reason = f"the same acquisition as {kept['scene']}, kept for its {_WORDS.get(why, why)} ({_said(kept[why])} against {_said(row[why])})"
+        found, other = (_said(_compared(one, why, rule)) for one in (kept, row))
+        reason = f"the same acquisition as {kept['scene']}, kept for its {_WORDS.get(why, why)} ({found} against {other})"
     decision.drop("duplicate", reason)
     decision.duplicate_of = kept["scene"]
 

@@ -1,6 +1,8 @@
 //! Compressed tiles and strips into bytes.
 
+use crate::source::resize;
 use libdeflater::{DecompressionError, Decompressor};
+use std::io::Read;
 
 /// Decompresses into buffers of a known size; reused from tile to tile.
 #[derive(Default)]
@@ -24,15 +26,42 @@ impl Codec {
         match inflater.zlib_decompress(data, out) {
             Ok(size) if size == out.len() => Ok(()),
             Ok(size) => Err(short(size, out.len())),
-            Err(DecompressionError::InsufficientSpace) => {
-                let mut longer = vec![0; out.len().saturating_mul(4)];
-                let size = inflater.zlib_decompress(data, &mut longer).map_err(|error| error.to_string())?;
-                out.copy_from_slice(longer.get(..out.len()).filter(|_| size >= out.len()).ok_or("no pixels")?);
-                Ok(())
-            }
-            Err(error) => Err(error.to_string()),
+            Err(DecompressionError::InsufficientSpace) => inflate_longer(inflater, data, out),
+            Err(_) => Err(BROKEN.into()),
         }
     }
+}
+
+const BROKEN: &str = "its deflate stream or checksum is broken";
+
+/// What a stream can hold at most, by compression: bytes of pixels for one of its own.
+pub fn most_of(compression: u16) -> usize {
+    match compression {
+        1 => 1,
+        5 => 4096,
+        50000 => 1 << 15,
+        _ => 1040,
+    }
+}
+
+/// Some writers fill the last strip up; a stream that is longer than its pixels is cut.
+fn inflate_longer(inflater: &mut Decompressor, data: &[u8], out: &mut [u8]) -> Result<(), String> {
+    let most = data.len().saturating_mul(most_of(8));
+    let mut longer = Vec::new();
+    let mut room = out.len();
+    while room < most {
+        room = room.saturating_mul(4).min(most);
+        resize(&mut longer, room)?;
+        match inflater.zlib_decompress(data, &mut longer) {
+            Ok(size) => {
+                out.copy_from_slice(longer.get(..out.len()).filter(|_| size >= out.len()).ok_or("its length changes")?);
+                return Ok(());
+            }
+            Err(DecompressionError::InsufficientSpace) => {}
+            Err(_) => return Err(BROKEN.into()),
+        }
+    }
+    Err("a stream without end".into())
 }
 
 fn short(found: usize, due: usize) -> String {
@@ -45,9 +74,6 @@ fn stored(data: &[u8], out: &mut [u8]) -> Result<(), String> {
 }
 
 fn lzw(data: &[u8], out: &mut [u8]) -> Result<(), String> {
-    if data.starts_with(&[0, 1]) {
-        return Err("LZW of the kind before TIFF 6".into());
-    }
     let mut decoder = weezl::decode::Decoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
     let (mut from, mut to) = (0, 0);
     while to < out.len() {
@@ -64,6 +90,12 @@ fn lzw(data: &[u8], out: &mut [u8]) -> Result<(), String> {
 }
 
 fn zstd_frame(data: &[u8], out: &mut [u8]) -> Result<(), String> {
-    let size = zstd::bulk::decompress_to_buffer(data, out).map_err(|error| error.to_string())?;
-    if size < out.len() { Err(short(size, out.len())) } else { Ok(()) }
+    match zstd::bulk::decompress_to_buffer(data, out) {
+        Ok(size) if size == out.len() => Ok(()),
+        Ok(size) => Err(short(size, out.len())),
+        Err(error) if error.to_string().contains("too small") => {
+            zstd::Decoder::with_buffer(data).and_then(|mut longer| longer.read_exact(out)).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }

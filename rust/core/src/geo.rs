@@ -17,15 +17,14 @@ impl Geo {
     /// From ModelPixelScale, ModelTiepoint and ModelTransformation; a half-pixel shift for PixelIsPoint, as GDAL does.
     pub fn locate(&mut self, scale: &[f64], ties: &[f64], matrix: &[f64]) {
         let place = match (scale, ties, matrix) {
-            ([sx, sy, ..], [i, j, _, x, y, _], _) => {
+            ([sx, sy, ..], [i, j, _, x, y, _, ..], _) => {
                 let sy = if *sy < 0.0 { *sy } else { -*sy };
                 Some([*sx, 0.0, x - i * sx, 0.0, sy, y - j * sy])
             }
             (_, _, m) if m.len() == 16 => Some([m[0], m[1], m[3], m[4], m[5], m[7]]),
             _ => None,
         };
-        let usable = place.filter(|t| t.iter().all(|v| v.is_finite()) && t[0] * t[4] - t[1] * t[3] != 0.0);
-        self.transform = usable.map(|t| self.shift(t, -0.5));
+        self.transform = place.filter(|t| invertible(*t)).map(|t| self.shift(t, -0.5));
     }
 
     /// The transform as a PixelIsPoint file states it: to the centre of the first pixel.
@@ -83,6 +82,12 @@ impl Geo {
         let doubles = blob.get(first..last)?.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
         Some(Self { transform: None, directory, doubles, ascii: blob.get(last..)?.to_vec() })
     }
+}
+
+/// Whether a transform gives each pixel a place of its own.
+pub fn invertible(transform: [f64; 6]) -> bool {
+    let [a, b, _, d, e, _] = transform;
+    transform.iter().all(|value| value.is_finite()) && a * e - b * d != 0.0
 }
 
 /// The fewest keys that name an EPSG code, pixel is area.

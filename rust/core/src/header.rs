@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 const MOST_ENTRIES: u64 = 4096;
 const MOST_DIRECTORIES: usize = 1024;
+/// Bytes that are decoded at once: 4 GiB.
+pub(crate) const MOST_BYTES: u64 = 1 << 32;
 
-/// What the full-resolution image of a TIFF says of itself.
+/// What the first image of a TIFF says of itself.
 #[derive(Debug, Clone)]
 pub struct Header {
     pub path: PathBuf,
@@ -54,6 +56,18 @@ impl Header {
         let (width, height) = self.chunk();
         (self.width.div_ceil(width), self.height.div_ceil(height))
     }
+
+    /// Samples a pixel in one tile or strip: all bands where they are interleaved.
+    pub(crate) fn samples(&self) -> usize {
+        if self.planar == 2 { 1 } else { usize::from(self.bands) }
+    }
+
+    /// Bytes of a tile or full strip once decoded.
+    fn chunk_bytes(&self) -> u64 {
+        let (width, height) = self.chunk();
+        let pixel = self.samples() as u64 * self.dtype.map_or(0, Dtype::size) as u64;
+        (u64::from(width) * u64::from(height)).saturating_mul(pixel)
+    }
 }
 
 /// Read the header of a file; no pixel is decoded.
@@ -62,23 +76,21 @@ pub fn scan(path: &Path) -> Result<Header> {
 }
 
 pub(crate) fn parse(source: &Source) -> Result<Header> {
-    let mut reader = Reader::new(source)?;
-    let mut found: Option<Header> = None;
-    let (mut next, mut seen, mut further) = (reader.first()?, HashSet::new(), 0);
+    let reader = Reader::new(source)?;
+    let first = reader.first()?;
+    if first == 0 {
+        return Err(Error::unreadable(&source.path, "holds no image; get it again"));
+    }
+    let (table, mut next) = reader.directory(first)?;
+    let mut header = reader.image(&reader.tags(&table)?)?;
+    let mut seen = HashSet::from([first]);
     while next != 0 && seen.len() < MOST_DIRECTORIES {
         if !seen.insert(next) {
-            return Err(Error::unreadable(&source.path, format!("damaged: its image directories form a loop at {next}; get it again")));
+            return Err(reader.damaged(format_args!("its image directories form a loop at {next}")));
         }
-        let (tags, after) = reader.directory(next)?;
-        if found.is_none() && tags.number(254).unwrap_or(0) & 1 == 0 {
-            found = Some(reader.image(&tags)?);
-        } else {
-            further += 1;
-        }
-        next = after;
+        next = reader.directory(next)?.1;
+        header.overviews += 1;
     }
-    let mut header = found.ok_or_else(|| Error::unreadable(&source.path, "holds no image; get it again"))?;
-    header.overviews = further;
     Ok(header)
 }
 
@@ -96,7 +108,20 @@ struct Tags {
 enum Value {
     Numbers(Vec<u64>),
     Floats(Vec<f64>),
+    /// Of the type BYTE: numbers or a text.
     Bytes(Vec<u8>),
+    Text(Vec<u8>),
+}
+
+impl Value {
+    /// Whether it is a whole number, or a list of some.
+    fn whole(&self, list: bool) -> bool {
+        match self {
+            Self::Numbers(values) => values.len() == 1 || list && !values.is_empty(),
+            Self::Bytes(bytes) => bytes.len() == 1 || list && !bytes.is_empty(),
+            Self::Floats(_) | Self::Text(_) => false,
+        }
+    }
 }
 
 impl Tags {
@@ -105,13 +130,23 @@ impl Tags {
     }
 
     fn number(&self, tag: u16) -> Option<u64> {
-        self.numbers(tag).first().copied()
+        match self.get(tag)? {
+            Value::Numbers(values) => values.first().copied(),
+            Value::Bytes(bytes) => bytes.first().map(|byte| u64::from(*byte)),
+            _ => None,
+        }
     }
 
-    fn numbers(&self, tag: u16) -> &[u64] {
+    /// A number that a sound file keeps in 16 bits; 65535, which means nothing anywhere, where it does not fit.
+    fn code(&self, tag: u16, default: u16) -> u16 {
+        self.number(tag).map_or(default, |number| u16::try_from(number).unwrap_or(u16::MAX))
+    }
+
+    fn numbers(&self, tag: u16) -> Vec<u64> {
         match self.get(tag) {
-            Some(Value::Numbers(values)) => values,
-            _ => &[],
+            Some(Value::Numbers(values)) => values.clone(),
+            Some(Value::Bytes(bytes)) => bytes.iter().map(|byte| u64::from(*byte)).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -124,7 +159,7 @@ impl Tags {
 
     fn bytes(&self, tag: u16) -> Option<&[u8]> {
         match self.get(tag) {
-            Some(Value::Bytes(bytes)) => Some(bytes),
+            Some(Value::Bytes(bytes) | Value::Text(bytes)) => Some(bytes),
             _ => None,
         }
     }
@@ -136,9 +171,15 @@ impl Tags {
     }
 }
 
-const USED: [u16; 24] = [
-    254, 256, 257, 258, 259, 273, 277, 278, 279, 284, 317, 322, 323, 324, 325, 339, 33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113,
+const USED: [u16; 25] = [
+    256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 284, 317, 322, 323, 324, 325, 339, 33550, 33922, 34264, 34735, 34736, 34737, 42112,
+    42113,
 ];
+
+/// Tags from here on say where and what, not how the pixels are stored.
+const FIRST_NOTE: u16 = 33550;
+/// Tags with a value for each band, tile or strip.
+const LISTS: [u16; 6] = [258, 273, 279, 324, 325, 339];
 
 impl<'a> Reader<'a> {
     fn new(source: &'a Source) -> Result<Self> {
@@ -148,8 +189,8 @@ impl<'a> Reader<'a> {
             Some(b"II\x2b\x00") => (false, true),
             Some(b"MM\x00\x2b") => (true, true),
             _ => {
-                let what = looks_like(source.head());
-                return Err(Error::unreadable(&source.path, format!("is {what}, not a TIFF; get it again")));
+                let (what, remedy) = looks_like(source.head());
+                return Err(Error::unreadable(&source.path, format!("is {what}, not a TIFF; {remedy}")));
             }
         };
         Ok(Self { source, big_endian, bigtiff })
@@ -178,23 +219,33 @@ impl<'a> Reader<'a> {
         self.number(8, 8)
     }
 
-    /// The tags of the directory at `offset`, and where the next one is.
-    fn directory(&mut self, offset: u64) -> Result<(Tags, u64)> {
+    /// The entries of the directory at `offset`, and where the next one is.
+    fn directory(&self, offset: u64) -> Result<(Vec<u8>, u64)> {
         let (head, size, word) = if self.bigtiff { (8, 20, 8) } else { (2, 12, 4) };
         let count = self.number(offset, head)?;
         if count == 0 || count > MOST_ENTRIES {
             return Err(self.damaged(format_args!("an image directory of {count} entries at {offset}")));
         }
         let table = self.source.read(offset.saturating_add(head), count * size)?;
-        let mut entries = Vec::new();
-        for entry in table.chunks_exact(size as usize) {
+        let next = self.number(offset.saturating_add(head + count * size), word);
+        Ok((table, next.unwrap_or(0)))
+    }
+
+    /// The tags that matter; of a tag that comes twice, the first.
+    fn tags(&self, table: &[u8]) -> Result<Tags> {
+        let (size, word) = if self.bigtiff { (20, 8) } else { (12, 4) };
+        let mut tags = Tags { entries: Vec::new() };
+        for entry in table.chunks_exact(size) {
             let tag = self.unsigned(&entry[..2]) as u16;
-            if USED.contains(&tag) {
-                entries.push((tag, self.value(entry, word as usize)?));
+            if USED.contains(&tag) && tags.get(tag).is_none() {
+                let value = self.value(entry, word)?;
+                if tag < FIRST_NOTE && !value.whole(LISTS.contains(&tag)) {
+                    return Err(self.damaged(format_args!("its tag {tag} is no number")));
+                }
+                tags.entries.push((tag, value));
             }
         }
-        let next = self.number(offset.saturating_add(head + count * size), word);
-        Ok((Tags { entries }, next.unwrap_or(0)))
+        Ok(tags)
     }
 
     fn value(&self, entry: &[u8], word: usize) -> Result<Value> {
@@ -204,17 +255,26 @@ impl<'a> Reader<'a> {
             1 | 2 | 6 | 7 => 1,
             3 | 8 => 2,
             4 | 9 | 11 | 13 => 4,
-            5 | 10 | 12 | 16..=18 => 8,
+            12 | 16..=18 => 8,
             _ => return Ok(Value::Numbers(Vec::new())),
         };
         let total = count.checked_mul(size).ok_or_else(|| self.damaged(format_args!("a tag of {count} values")))?;
         let slot = &entry[4 + word..];
         let bytes = if total <= word as u64 { slot[..total as usize].to_vec() } else { self.source.read(self.unsigned(slot), total)? };
         Ok(match kind {
-            1 | 2 | 6 | 7 => Value::Bytes(bytes),
+            1 => Value::Bytes(bytes),
+            2 | 7 => Value::Text(bytes),
+            11 => Value::Floats(bytes.chunks_exact(4).map(|b| f32::from_bits(self.unsigned(b) as u32).into()).collect()),
             12 => Value::Floats(bytes.chunks_exact(8).map(|b| f64::from_bits(self.unsigned(b))).collect()),
+            6 | 8 | 9 | 17 => Value::Numbers(bytes.chunks_exact(size as usize).map(|b| self.signed(b)).collect()),
             _ => Value::Numbers(bytes.chunks_exact(size as usize).map(|b| self.unsigned(b)).collect()),
         })
+    }
+
+    /// A signed number; one below 0, which no tag may have, becomes too large for any.
+    fn signed(&self, bytes: &[u8]) -> u64 {
+        let above = 64 - 8 * bytes.len();
+        ((self.unsigned(bytes) << above).cast_signed() >> above).cast_unsigned()
     }
 
     fn image(&self, tags: &Tags) -> Result<Header> {
@@ -233,7 +293,10 @@ impl<'a> Reader<'a> {
         if bands == 0 || bands > u64::from(u16::MAX) {
             return Err(self.damaged(format_args!("an image of {bands} bands")));
         }
-        let rows = tags.number(278).unwrap_or(u64::from(height)).clamp(1, u64::from(height)) as u32;
+        let rows = tags.number(278).unwrap_or(u64::from(height)).min(u64::from(height)) as u32;
+        if rows == 0 {
+            return Err(self.damaged("strips without rows"));
+        }
         let mut header = Header {
             path: self.source.path.clone(),
             file_bytes: self.source.len,
@@ -241,9 +304,9 @@ impl<'a> Reader<'a> {
             height,
             bands: bands as u16,
             dtype: dtype_of(tags),
-            compression: tags.number(259).unwrap_or(1) as u16,
-            predictor: tags.number(317).unwrap_or(1) as u16,
-            planar: tags.number(284).unwrap_or(1) as u16,
+            compression: tags.code(259, 1),
+            predictor: tags.code(317, 1),
+            planar: tags.code(284, 1),
             tile,
             rows_per_strip: rows,
             big_endian: self.big_endian,
@@ -253,8 +316,8 @@ impl<'a> Reader<'a> {
             gdal_metadata: tags.text(42112),
             overviews: 0,
             why_not: String::new(),
-            offsets: tags.numbers(if tile.is_some() { 324 } else { 273 }).to_vec(),
-            counts: tags.numbers(if tile.is_some() { 325 } else { 279 }).to_vec(),
+            offsets: tags.numbers(if tile.is_some() { 324 } else { 273 }),
+            counts: tags.numbers(if tile.is_some() { 325 } else { 279 }),
         };
         header.why_not = why_not(&header, tags);
         if header.why_not.is_empty() {
@@ -266,7 +329,7 @@ impl<'a> Reader<'a> {
     fn check_chunks(&self, header: &Header) -> Result<()> {
         let (across, down) = header.chunks();
         let planes = if header.planar == 2 { u64::from(header.bands) } else { 1 };
-        let due = u64::from(across) * u64::from(down) * planes;
+        let due = (u64::from(across) * u64::from(down)).saturating_mul(planes);
         let (offsets, counts) = (header.offsets.len() as u64, header.counts.len() as u64);
         if offsets < due || counts < due {
             return Err(self.damaged(format_args!("{due} tiles or strips are due, {} are listed", offsets.min(counts))));
@@ -279,7 +342,7 @@ fn dtype_of(tags: &Tags) -> Option<Dtype> {
     let (bits, formats) = (tags.numbers(258), tags.numbers(339));
     let (bit, format) = (*bits.first().unwrap_or(&1), *formats.first().unwrap_or(&1));
     let even = bits.iter().all(|b| *b == bit) && formats.iter().all(|f| *f == format);
-    Dtype::from_tiff(format as u16, bit as u16).filter(|_| even)
+    Dtype::from_tiff(format, bit).filter(|_| even)
 }
 
 fn geo_of(tags: &Tags) -> Geo {
@@ -292,19 +355,20 @@ fn geo_of(tags: &Tags) -> Geo {
 
 /// Why the core does not decode an image, in words; empty where it does.
 fn why_not(header: &Header, tags: &Tags) -> String {
-    let bits = tags.numbers(258).first().copied().unwrap_or(1);
-    let size = header.dtype.map_or(0, Dtype::size);
+    let (bits, colours) = (tags.code(258, 1), tags.code(262, 1));
     match (header.compression, header.predictor) {
-        _ if header.dtype.is_none() => format!("pixels of {bits} bits in sample format {:?}", tags.numbers(339)),
-        (1 | 5 | 8 | 32946 | 50000, 1) => String::new(),
-        (5 | 8 | 32946 | 50000, 2) => String::new(),
-        (5 | 8 | 32946 | 50000, 3) if header.dtype.is_some_and(Dtype::is_float) && size >= 4 => String::new(),
-        (1, _) => String::new(),
-        (5 | 8 | 32946 | 50000, predictor) => format!("predictor {predictor}"),
         (6 | 7, _) => "JPEG compression".into(),
         (34887, _) => "LERC compression".into(),
         (50001, _) => "WebP compression".into(),
         (33003..=33005 | 34712, _) => "JPEG 2000 compression".into(),
+        _ if header.dtype.is_none() => format!("pixels of {bits} bits in sample format {}", tags.code(339, 1)),
+        _ if header.chunk_bytes() > MOST_BYTES => format!("tiles or strips of {} bytes", header.chunk_bytes()),
+        _ if !(1..=2).contains(&header.planar) => format!("planar configuration {}", header.planar),
+        _ if tags.code(266, 1) != 1 => "bits in reverse order".into(),
+        _ if matches!(colours, 6 | 8 | 32844 | 32845) => format!("colours in photometric interpretation {colours}"),
+        (1, _) | (5 | 8 | 32946 | 50000, 1 | 2) => String::new(),
+        (5 | 8 | 32946 | 50000, 3) if header.dtype.is_some_and(Dtype::is_float) => String::new(),
+        (5 | 8 | 32946 | 50000, predictor) => format!("predictor {predictor}"),
         (code, _) => format!("compression {code}"),
     }
 }

@@ -18,5 +18,5 @@ pub use hash::sha256_file;
 pub use header::{Header, scan};
 pub use quality::{Site, count_pixels, count_quality};
 pub use read::{Window, read_window};
-pub use sample::{Dtype, Pixels};
+pub use sample::Dtype;
 pub use write::{Crop, Raster, crop, write_raster};

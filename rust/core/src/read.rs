@@ -1,10 +1,11 @@
 //! Windows of one band, from the tiles or strips that meet them.
 
-use crate::codec::Codec;
-use crate::header::{Header, parse};
+use crate::codec::{Codec, most_of};
+use crate::header::{Header, MOST_BYTES, parse};
 use crate::predictor::undo;
-use crate::source::Source;
+use crate::source::{Source, resize};
 use crate::{Dtype, Error, Result};
+use std::fmt;
 use std::path::Path;
 
 /// A block of pixels: first column, first row, columns, rows. May lie beyond a raster.
@@ -14,6 +15,12 @@ pub struct Window {
     pub row: i64,
     pub width: u32,
     pub height: u32,
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "window of {} x {} pixels at column {}, row {}", self.width, self.height, self.col, self.row)
+    }
 }
 
 impl Window {
@@ -62,13 +69,8 @@ impl Image {
         let Some(dtype) = header.dtype.filter(|_| header.why_not.is_empty()) else {
             return Err(Error::unsupported(path, format!("the core does not read {}; it goes through rasterio", header.why_not)));
         };
-        let fill = header.nodata.as_deref().and_then(|text| dtype.encode(text.parse().ok()?)).unwrap_or(vec![0; dtype.size()]);
+        let fill = dtype.sparse(header.nodata.as_deref());
         Ok(Self { source, header, dtype, codec: Codec::default(), fill, decoded: Vec::new() })
-    }
-
-    /// Samples a pixel in one chunk: all bands where they are interleaved.
-    fn samples(&self) -> usize {
-        if self.header.planar == 2 { 1 } else { usize::from(self.header.bands) }
     }
 
     /// Visit each tile or strip that meets a window on the raster.
@@ -78,17 +80,22 @@ impl Image {
         let (left, right) = (window.col as u32 / width, (window.col as u32 + window.width - 1) / width);
         for down in first..=last {
             for across in left..=right {
-                self.decode(across, down, band)?;
-                let piece = piece(window, across * width, down * height, width, height);
-                let offset = if self.header.planar == 2 { 0 } else { usize::from(band - 1) };
-                let view = Pixel { bytes: &self.decoded, samples: self.samples(), size: self.dtype.size(), offset };
-                with(&piece, view);
+                let mut piece = piece(window, across * width, down * height, width, height);
+                let stored = self.decode(across, down, band)?;
+                if !stored {
+                    self.decoded = self.fill.repeat(piece.width as usize);
+                    (piece.start, piece.stride) = (0, 0);
+                }
+                let samples = if stored { self.header.samples() } else { 1 };
+                let offset = if samples == 1 { 0 } else { usize::from(band - 1) };
+                with(&piece, Pixel { bytes: &self.decoded, samples, size: self.dtype.size(), offset });
             }
         }
         Ok(())
     }
 
-    fn decode(&mut self, across: u32, down: u32, band: u16) -> Result<()> {
+    /// Decode a tile or strip; false where the file stores nothing for it.
+    fn decode(&mut self, across: u32, down: u32, band: u16) -> Result<bool> {
         let (width, height) = self.header.chunk();
         let (wide, deep) = self.header.chunks();
         let mut index = down as usize * wide as usize + across as usize;
@@ -96,33 +103,29 @@ impl Image {
             index += usize::from(band - 1) * wide as usize * deep as usize;
         }
         let rows = if self.header.tile.is_some() { height } else { height.min(self.header.height - down * height) };
-        let row = width as usize * self.samples() * self.dtype.size();
+        let row = width as usize * self.header.samples() * self.dtype.size();
         let size = row * rows as usize;
         let (offset, count) = (self.header.offsets[index], self.header.counts[index]);
         if offset == 0 && count == 0 {
-            self.decoded = self.fill.repeat(size / self.fill.len());
-            return Ok(());
+            return Ok(false);
         }
         let data = self.source.read(offset, count)?;
         self.check_size(size, data.len(), across, down)?;
-        self.decoded.resize(size, 0);
+        if self.header.compression == 5 && matches!(data[..], [0, second, ..] if second & 1 == 1) {
+            return Err(Error::unsupported(&self.header.path, "LZW of the kind before TIFF 6, which the core does not read; convert it"));
+        }
+        resize(&mut self.decoded, size).map_err(|what| Error::unsupported(&self.header.path, what))?;
         let done = self.codec.decode(self.header.compression, &data, &mut self.decoded);
         done.map_err(|what| self.bad_chunk(across, down, &what))?;
         let predictor = if self.header.compression == 1 { 1 } else { self.header.predictor };
-        let (samples, size) = (self.samples(), self.dtype.size());
+        let (samples, size) = (self.header.samples(), self.dtype.size());
         undo(&mut self.decoded, row, samples, size, predictor, self.header.big_endian);
-        Ok(())
+        Ok(true)
     }
 
     /// A tile can not hold more than its compression could ever pack into its bytes.
     fn check_size(&self, size: usize, packed: usize, across: u32, down: u32) -> Result<()> {
-        let most = match self.header.compression {
-            1 => 1,
-            5 => 4096,
-            50000 => 1 << 20,
-            _ => 1040,
-        };
-        if size > packed.saturating_add(64).saturating_mul(most) {
+        if size > packed.saturating_add(64).saturating_mul(most_of(self.header.compression)) {
             let what = format!("{packed} compressed bytes can not hold {size} bytes of pixels");
             return Err(self.bad_chunk(across, down, &what));
         }
@@ -179,11 +182,15 @@ pub fn read_window(path: &Path, window: Option<Window>, band: u16) -> Result<(Dt
     let window = window.unwrap_or(Window::whole(&image.header));
     if window.on(image.header.width, image.header.height) != Some(window) {
         let (width, height) = (image.header.width, image.header.height);
-        return Err(Error::unreadable(path, format!("{window:?} does not lie on its {width} x {height} pixels")));
+        return Err(Error::unreadable(path, format!("a {window} does not lie on its {width} x {height}")));
     }
     let size = image.dtype.size();
-    image.check_total(window)?;
-    let mut out = vec![0; window.width as usize * window.height as usize * size];
+    let bytes = (u64::from(window.width) * u64::from(window.height)).saturating_mul(size as u64);
+    if bytes > MOST_BYTES {
+        return Err(Error::unsupported(path, format!("a {window} has {bytes} bytes, more than {MOST_BYTES}; read it in parts")));
+    }
+    let mut out = Vec::new();
+    resize(&mut out, bytes as usize).map_err(|what| Error::unsupported(path, what))?;
     image.visit(window, band, |piece, view| {
         for row in 0..piece.height {
             let at = ((piece.row + row) as usize - window.row as usize) * window.width as usize + piece.col as usize - window.col as usize;
@@ -195,22 +202,4 @@ pub fn read_window(path: &Path, window: Option<Window>, band: u16) -> Result<(Dt
         }
     })?;
     Ok((image.dtype, image.header, out, window))
-}
-
-impl Image {
-    /// Before a window is allocated: the file must be able to hold its pixels.
-    fn check_total(&self, window: Window) -> Result<()> {
-        let wanted = u64::from(window.width) * u64::from(window.height) * self.dtype.size() as u64;
-        let sparse = self.header.counts.contains(&0);
-        if wanted > 1 << 26 && !sparse && wanted / (1 << 20) > self.header.file_bytes {
-            return Err(Error::unreadable(
-                &self.header.path,
-                format!("damaged: {} bytes can not hold the {wanted} bytes of pixels that it claims; get it again", self.header.file_bytes),
-            ));
-        }
-        if wanted > 1 << 36 {
-            return Err(Error::unsupported(&self.header.path, format!("a window of {wanted} bytes; read it in parts")));
-        }
-        Ok(())
-    }
 }

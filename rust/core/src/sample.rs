@@ -17,7 +17,7 @@ pub enum Dtype {
 
 impl Dtype {
     /// From TIFF's SampleFormat and BitsPerSample; None where numpy has no such type (or the core does not read it).
-    pub fn from_tiff(format: u16, bits: u16) -> Option<Self> {
+    pub fn from_tiff(format: u64, bits: u64) -> Option<Self> {
         Some(match (format, bits) {
             (1 | 4, 8) => Self::U8,
             (1 | 4, 16) => Self::U16,
@@ -71,11 +71,11 @@ impl Dtype {
         }
     }
 
-    /// A number as one pixel in native byte order; None where the type can not hold it exactly.
+    /// A number as one pixel in native byte order; None where an integer type can not hold it exactly, or a float type not at all.
     pub fn encode(self, value: f64) -> Option<Vec<u8>> {
         macro_rules! whole {
             ($t:ty) => {{
-                let fits = value.fract() == 0.0 && value >= <$t>::MIN as f64 && value <= <$t>::MAX as f64;
+                let fits = value.fract() == 0.0 && value >= <$t>::MIN as f64 && value < <$t>::MAX as f64 + 1.0;
                 fits.then(|| (value as $t).to_ne_bytes().to_vec())
             }};
         }
@@ -88,46 +88,31 @@ impl Dtype {
             Self::I32 => whole!(i32),
             Self::U64 => whole!(u64),
             Self::I64 => whole!(i64),
-            Self::F32 => Some((value as f32).to_ne_bytes().to_vec()),
+            Self::F32 => ((value as f32).is_finite() || !value.is_finite()).then(|| (value as f32).to_ne_bytes().to_vec()),
             Self::F64 => Some(value.to_ne_bytes().to_vec()),
         }
     }
-}
 
-/// Decoded pixels, row by row.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Pixels {
-    U8(Vec<u8>),
-    I8(Vec<i8>),
-    U16(Vec<u16>),
-    I16(Vec<i16>),
-    U32(Vec<u32>),
-    I32(Vec<i32>),
-    U64(Vec<u64>),
-    I64(Vec<i64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-}
-
-impl Pixels {
-    /// From pixels in native byte order.
-    pub fn from_native(dtype: Dtype, bytes: Vec<u8>) -> Self {
-        macro_rules! typed {
-            ($variant:ident, $t:ty) => {
-                Self::$variant(bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().map(|b| <$t>::from_ne_bytes(*b)).collect())
+    /// The pixel that stands where a file stores none: its nodata value, brought into the type's range as GDAL does; 0 without one.
+    pub fn sparse(self, nodata: Option<&str>) -> Vec<u8> {
+        let text = nodata.unwrap_or("0");
+        let value: f64 = text.parse().unwrap_or(0.0);
+        macro_rules! whole {
+            ($t:ty) => {
+                text.parse::<$t>().unwrap_or(value.round() as $t).to_ne_bytes().to_vec()
             };
         }
-        match dtype {
-            Dtype::U8 => Self::U8(bytes),
-            Dtype::I8 => typed!(I8, i8),
-            Dtype::U16 => typed!(U16, u16),
-            Dtype::I16 => typed!(I16, i16),
-            Dtype::U32 => typed!(U32, u32),
-            Dtype::I32 => typed!(I32, i32),
-            Dtype::U64 => typed!(U64, u64),
-            Dtype::I64 => typed!(I64, i64),
-            Dtype::F32 => typed!(F32, f32),
-            Dtype::F64 => typed!(F64, f64),
+        match self {
+            Self::U8 => whole!(u8),
+            Self::I8 => whole!(i8),
+            Self::U16 => whole!(u16),
+            Self::I16 => whole!(i16),
+            Self::U32 => whole!(u32),
+            Self::I32 => whole!(i32),
+            Self::U64 => whole!(u64),
+            Self::I64 => whole!(i64),
+            Self::F32 => (value as f32).to_ne_bytes().to_vec(),
+            Self::F64 => value.to_ne_bytes().to_vec(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The one writer of format 1: single-band GeoTIFF, the same bytes for the same input everywhere.
 
+use crate::geo::invertible;
 use crate::hash::sha256;
 use crate::predictor::difference;
 use crate::read::{Window, read_window};
@@ -57,7 +58,8 @@ pub fn crop(source: &Path, target: &Path, job: &Crop<'_>) -> Result<(u64, String
 pub fn write_raster(target: &Path, raster: &Raster<'_>, level: i32) -> Result<(u64, String)> {
     let bytes = encode(raster, level).map_err(|what| Error::unwritable(target, what))?;
     let part = part_of(target);
-    let failed = |error: std::io::Error| Error::unwritable(target, format!("could not be written: {error}; check space and permissions"));
+    let failed =
+        |error: std::io::Error| Error::unwritable(target, format!("could not be written: {error}; check folder, space and permissions"));
     let done = std::fs::write(&part, &bytes).and_then(|()| std::fs::rename(&part, target));
     if let Err(error) = done {
         let _ = std::fs::remove_file(&part);
@@ -76,9 +78,9 @@ fn part_of(target: &Path) -> PathBuf {
 fn blank(pixels: &mut [u8], dtype: Dtype, mask: &[bool], value: f64) -> std::result::Result<(), String> {
     let size = dtype.size();
     if mask.len() * size != pixels.len() {
-        return Err(format!("a mask of {} pixels is given for {}", mask.len(), pixels.len() / size));
+        return Err(format!("a mask of {} pixels is given for {}; give one of the window", mask.len(), pixels.len() / size));
     }
-    let fill = dtype.encode(value).ok_or_else(|| format!("the mask value {value} is no {}", dtype.name()))?;
+    let fill = dtype.encode(value).ok_or_else(|| format!("the mask value {value} is no {}; give one that is", dtype.name()))?;
     let pairs = pixels.chunks_exact_mut(size).zip(mask);
     pairs.filter(|(_, inside)| !**inside).for_each(|(pixel, _)| pixel.copy_from_slice(&fill));
     Ok(())
@@ -90,12 +92,15 @@ fn metadata_of(xml: String, band: u16, bands: u16) -> Option<String> {
         return Some(xml);
     }
     let mine = format!("sample=\"{}\"", band - 1);
-    let items = xml.split_inclusive("</Item>").filter_map(|part| part.find("<Item").map(|at| &part[at..]));
-    let kept: Vec<String> = items
-        .filter(|item| item.ends_with("</Item>") && (item.contains(&mine) || !item.contains("sample=\"")))
-        .map(|item| format!("  {}\n", item.replace(&mine, "sample=\"0\"")))
-        .collect();
-    (!kept.is_empty()).then(|| format!("<GDALMetadata>\n{}</GDALMetadata>\n", kept.concat()))
+    let (mut kept, mut rest) = (String::new(), xml.as_str());
+    while let Some((start, after)) = rest.split_once("<Item").and_then(|(_, item)| item.split_once('>')) {
+        let end = if start.ends_with('/') { 0 } else { after.find("</Item>")? + "</Item>".len() };
+        if start.contains(&mine) || !start.contains("sample=\"") {
+            kept += &format!("  <Item{}>{}\n", start.replace(&mine, "sample=\"0\""), &after[..end]);
+        }
+        rest = &after[end..];
+    }
+    (!kept.is_empty()).then(|| format!("<GDALMetadata>\n{}</GDALMetadata>\n", kept))
 }
 
 fn encode(raster: &Raster<'_>, level: i32) -> std::result::Result<Vec<u8>, String> {
@@ -103,7 +108,15 @@ fn encode(raster: &Raster<'_>, level: i32) -> std::result::Result<Vec<u8>, Strin
     if width == 0 || height == 0 {
         return Err(format!("a raster of {width} x {height} pixels; there is nothing to write"));
     }
-    let level = CompressionLvl::new(level).map_err(|_| format!("compression level {level}; give 1 to 12"))?;
+    if raster.pixels.len() != width as usize * height as usize * size {
+        return Err(format!("{} bytes of pixels are given for {width} x {height} of {}", raster.pixels.len(), raster.dtype.name()));
+    }
+    if raster.geo.transform.is_some_and(|transform| !invertible(transform)) {
+        return Err(format!("the transform {:?} places no pixel; give one that can be inverted", raster.geo.transform.unwrap_or_default()));
+    }
+    let valid = |level: &i32| (1..=12).contains(level);
+    let level = Some(level).filter(valid).and_then(|level| CompressionLvl::new(level).ok());
+    let level = level.ok_or("its compression level must be 1 to 12")?;
     let tiled = width > TILE || height > TILE;
     let (chunk_width, chunk_height) = if tiled { (TILE, TILE) } else { (width, height) };
     let mut compressor = Compressor::new(level);

@@ -35,7 +35,8 @@ pub fn over_all<I: Sync, T: Send>(py: Python<'_>, items: &[I], work: impl Sync +
                 interrupt = Some(error);
             }
         }
-        let mut found: Vec<(usize, T)> = threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let mut found: Vec<(usize, T)> = threads.into_iter().flat_map(join).collect();
         found.sort_by_key(|entry| entry.0);
         interrupt.map_or_else(|| Ok(found.into_iter().map(|entry| entry.1).collect()), Err)
     })

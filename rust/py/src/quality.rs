@@ -20,8 +20,8 @@ pub fn count_quality(
     site: PyReadonlyArray2<'_, bool>,
     band: u16,
 ) -> PyResult<Counts> {
-    let (classes, mask) = (classes.as_slice()?.to_vec(), mask_of(&site, window)?);
-    let site = Site { window: self::window(window), mask: &mask };
+    let (classes, mask) = (table_of(&classes)?, mask_of(&site, window)?);
+    let site = Site { window: self::window(window)?, mask: &mask };
     door::without_gil(py, || earthrecord_core::count_quality(&path, &classes, site, band)).map(told)
 }
 
@@ -35,26 +35,31 @@ pub fn count_classes(
     site: PyReadonlyArray2<'_, bool>,
     size: (u32, u32),
 ) -> PyResult<Counts> {
-    let (classes, mask) = (classes.as_slice()?.to_vec(), mask_of(&site, window)?);
-    let site = Site { window: self::window(window), mask: &mask };
-    let (bytes, item) = (native(values)?, values.dtype().itemsize());
+    let (classes, mask) = (table_of(&classes)?, mask_of(&site, window)?);
+    let site = Site { window: self::window(window)?, mask: &mask };
+    let (bytes, item, shape) = (native(values)?, values.dtype().itemsize(), values.shape());
     let on = site.window.on(size.0, size.1);
-    let due = on.map_or(0, |on| on.width as usize * on.height as usize);
-    if on.is_some() && bytes.len() != due * item || classes.len() != 1 << (8 * item.min(4)) {
-        let shape = values.shape();
-        return Err(PyValueError::new_err(format!(
-            "values {shape:?} of {item} bytes and {} classes do not fit window and size",
-            classes.len()
-        )));
-    }
+    let fits = on.is_none_or(|on| *shape == [on.height as usize, on.width as usize]) && b"iu".contains(&values.dtype().kind());
     let counts = door::without_gil(py, || Ok(earthrecord_core::count_pixels(&bytes, item, &classes, site, size.0, size.1)))?;
-    counts.map(told).ok_or_else(|| PyValueError::new_err("values that the class table does not hold"))
+    counts.filter(|_| fits).map(told).ok_or_else(|| {
+        let (of, entries) = (values.dtype(), classes.len());
+        PyValueError::new_err(format!("values {shape:?} of {of} do not fit window, size or a class table of {entries} entries"))
+    })
+}
+
+/// The class of every value, 1 to 5.
+fn table_of(classes: &PyReadonlyArray1<'_, u8>) -> PyResult<Vec<u8>> {
+    let table: Vec<u8> = classes.as_array().iter().copied().collect();
+    match table.iter().position(|class| !(1..=5).contains(class)) {
+        Some(value) => Err(PyValueError::new_err(format!("class {} of the value {value}; classes are 1 to 5", table[value]))),
+        None => Ok(table),
+    }
 }
 
 /// The mask row by row.
-fn mask_of(site: &PyReadonlyArray2<'_, bool>, window: Block) -> PyResult<Vec<bool>> {
+pub fn mask_of(site: &PyReadonlyArray2<'_, bool>, window: Block) -> PyResult<Vec<bool>> {
     let view = site.as_array();
-    if view.dim() != (window.3 as usize, window.2 as usize) {
+    if (view.nrows() as i64, view.ncols() as i64) != (window.3, window.2) {
         return Err(PyValueError::new_err(format!("a site mask of {:?} for a window of ({}, {})", view.dim(), window.3, window.2)));
     }
     Ok(view.iter().copied().collect())

@@ -1,38 +1,26 @@
 use crate::door;
-use earthrecord_core::{Pixels, Window};
-use numpy::{PyArray1, PyArrayMethods};
+use earthrecord_core::Window;
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-pub type Block = (i64, i64, u32, u32);
+/// A window as Python gives it: column, row, width, height.
+pub type Block = (i64, i64, i64, i64);
 
-pub fn window((col, row, width, height): Block) -> Window {
-    Window { col, row, width, height }
+pub fn window((col, row, width, height): Block) -> PyResult<Window> {
+    match (u32::try_from(width), u32::try_from(height)) {
+        (Ok(width), Ok(height)) => Ok(Window { col, row, width, height }),
+        _ => Err(PyValueError::new_err(format!("a window of {width} x {height} pixels; give its columns and rows"))),
+    }
 }
 
 /// Decode a window of one band as an array of (height, width).
 #[pyfunction]
 #[pyo3(signature = (path, window=None, band=1))]
 pub fn read_window<'py>(py: Python<'py>, path: PathBuf, window: Option<Block>, band: u16) -> PyResult<Bound<'py, PyAny>> {
-    let (pixels, shape) = door::without_gil(py, || {
-        let (dtype, _, bytes, on) = earthrecord_core::read_window(&path, window.map(self::window), band)?;
-        Ok((Pixels::from_native(dtype, bytes), [on.height as usize, on.width as usize]))
-    })?;
-    macro_rules! array {
-        ($values:expr) => {
-            PyArray1::from_vec(py, $values).reshape(shape)?.into_any()
-        };
-    }
-    Ok(match pixels {
-        Pixels::U8(values) => array!(values),
-        Pixels::I8(values) => array!(values),
-        Pixels::U16(values) => array!(values),
-        Pixels::I16(values) => array!(values),
-        Pixels::U32(values) => array!(values),
-        Pixels::I32(values) => array!(values),
-        Pixels::U64(values) => array!(values),
-        Pixels::I64(values) => array!(values),
-        Pixels::F32(values) => array!(values),
-        Pixels::F64(values) => array!(values),
-    })
+    let window = window.map(self::window).transpose()?;
+    let (dtype, _, bytes, on) = door::without_gil(py, || earthrecord_core::read_window(&path, window, band))?;
+    let pixels = PyArray1::from_vec(py, bytes).call_method1("view", (dtype.name(),))?;
+    pixels.call_method1("reshape", (on.height, on.width))
 }

@@ -1,4 +1,5 @@
 use crate::door;
+use crate::quality::mask_of;
 use crate::read::Block;
 use earthrecord_core::{Crop, Dtype, Geo, Raster};
 use numpy::{PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
@@ -21,9 +22,11 @@ pub fn crop(
     mask_value: Option<f64>,
     level: i32,
 ) -> PyResult<(u64, String)> {
-    let mask: Option<Vec<bool>> = site.map(|site| site.as_array().iter().copied().collect());
-    let mask = mask.as_deref().zip(mask_value);
-    let job = Crop { window: crate::read::window(window), band, mask, level };
+    if site.is_some() != mask_value.is_some() {
+        return Err(PyValueError::new_err("a site mask and a mask value go together; give both or none"));
+    }
+    let mask = site.map(|site| mask_of(&site, window)).transpose()?;
+    let job = Crop { window: crate::read::window(window)?, band, mask: mask.as_deref().zip(mask_value), level };
     door::without_gil(py, || earthrecord_core::crop(&source, &target, &job))
 }
 
@@ -41,7 +44,7 @@ pub fn write_raster(
     gdal_metadata: Option<&str>,
     level: i32,
 ) -> PyResult<(u64, String)> {
-    let (pixels, dtype) = (native(values)?, dtype_of(values)?);
+    let (dtype, pixels) = (dtype_of(values)?, native(values)?);
     let &[height, width] = values.shape() else {
         return Err(PyValueError::new_err(format!("an array of shape {:?}; give (height, width)", values.shape())));
     };
@@ -69,5 +72,7 @@ pub fn native(values: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u8>> {
 fn dtype_of(values: &Bound<'_, PyUntypedArray>) -> PyResult<Dtype> {
     let name: String = values.dtype().getattr("name")?.extract()?;
     let all = [Dtype::U8, Dtype::I8, Dtype::U16, Dtype::I16, Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64, Dtype::F32, Dtype::F64];
-    all.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| PyTypeError::new_err(format!("arrays of {name} are not written")))
+    all.into_iter()
+        .find(|dtype| dtype.name() == name)
+        .ok_or_else(|| PyTypeError::new_err(format!("an array of {name}; give integers, float32 or float64")))
 }
