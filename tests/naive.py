@@ -76,3 +76,22 @@ def format_1(path: Path) -> NDArray[Any]:
         summed = block if dtype.kind == "f" else np.cumsum(block, axis=1, dtype=dtype)
         out[down * deep : (down + 1) * deep, across * wide : (across + 1) * wide] = summed
     return out[:height, :width]
+
+
+def old_lzw(raw: bytes) -> bytes:
+    """LZW as before TIFF 6: lowest bit first, codes grow when the table is full."""
+    codes, word, bits = {bytes([byte]): byte for byte in range(256)}, b"", 9
+    stream, filled = 256, 9
+    for end in [bytes([byte]) for byte in raw] + [b""]:
+        if end and word + end in codes:
+            word += end
+            continue
+        stream, filled = stream | codes[word] << filled, filled + bits
+        codes[word + end], word = len(codes) + 2, end
+        if len(codes) + 2 > 1 << bits:
+            bits += 1
+        if len(codes) + 2 >= 4094:
+            stream, filled = stream | 256 << filled, filled + bits
+            codes, bits = {bytes([byte]): byte for byte in range(256)}, 9
+    stream, filled = stream | 257 << filled, filled + bits
+    return stream.to_bytes((filled + 7) // 8, "little")

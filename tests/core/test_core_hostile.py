@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rasterio
 
 import mangle
+import naive
 from earthrecord import _core
 from earthrecord.errors import UnreadableRaster, UnsupportedRaster
 
@@ -218,11 +220,15 @@ def test_forms_that_could_be_misread_are_left_to_rasterio(
         _core.read_window(path, (0, 0, 1, 1))
 
 
-def test_lzw_of_the_old_kind_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+@pytest.mark.parametrize("most", [2, 16, 256])
+def test_lzw_of_the_old_kind_is_read_as_libtiff_does(tmp_path: Path, most: int) -> None:
+    values = np.random.default_rng(most).integers(0, most, (120, 90), np.uint8)
     path = tmp_path / "old.tif"
-    path.write_bytes(tiff((259, 3, 1, 5), data=b"\x00\x01\x02\x03" * 4))
-    with pytest.raises(UnsupportedRaster, match=r"old\.tif: LZW of the kind before TIFF 6"):
-        _core.read_window(path)
+    path.write_bytes(tiff((259, 3, 1, 5), width=90, height=120, data=naive.old_lzw(values.tobytes())))
+    with rasterio.open(path) as source:
+        np.testing.assert_array_equal(source.read(1), values)
+    np.testing.assert_array_equal(_core.read_window(path), values)
 
 
 def test_a_large_sparse_raster_is_read_in_parts(tmp_path: Path) -> None:
@@ -270,6 +276,21 @@ def test_memory_that_is_not_there_is_an_error_and_not_the_end(tmp_path: Path) ->
     assert lines[2].startswith("UnsupportedRaster hole.tif: needs 2000000000 bytes at once")
     assert len(lines) == 4
     assert not (tmp_path / "out.tif").exists()
+
+
+@pytest.mark.parametrize("compression", [1, 5, 8, 50000])
+def test_pixels_that_a_file_can_not_hold_take_no_memory(tmp_path: Path, compression: int) -> None:
+    """A file of 110 bytes that claims 3.6 GB, under a limit of 1 GB."""
+    path = tmp_path / "claim.tif"
+    path.write_bytes(tiff((256, 4, 1, 60000), (257, 4, 1, 60000), (259, 3, 1, compression)))
+    command = [sys.executable, "-c", LIMITED, path.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    assert all(
+        re.match(r"UnreadableRaster claim\.tif: .*can not hold 3600000000 bytes of pixels", line)
+        for line in lines
+    )
 
 
 def test_mangled_files_get_an_answer() -> None:

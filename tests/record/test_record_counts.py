@@ -54,7 +54,7 @@ def first_that_applies(*steps: tuple[Values, int]) -> Values:
 
 
 def bit(values: Values, number: int) -> Values:
-    return (values >> number) & 1 == 1
+    return np.asarray((values >> number) & 1 == 1)
 
 
 def landsat_classes(values: Values, sensor: str) -> Values:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rasterio.transform import from_origin
 
 import provider_archive
 import tiny
@@ -38,7 +39,7 @@ def made(tmp_path: Path) -> tiny.Tiny:
     tiny.landsat(made.archive, SCENES[0], CLEAR)
     step = 0.00025
     origin = [value + sign * 200 * step for value, sign in zip(provider_archive.CENTRE, (-1, 1), strict=True)]
-    grid = tiny.from_origin(*origin, step, step)
+    grid = from_origin(*origin, step, step)
     provider_archive.tiff(made.archive / HANSEN, np.ones((400, 400), np.uint8), "EPSG:4326", grid)
     return made
 

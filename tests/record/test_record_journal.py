@@ -25,6 +25,7 @@ def test_a_result_counts_as_long_as_its_files_are_as_they_were(tmp_path: Path) -
     """A file that is gone, or on the network, has no stamp and leaves the result standing."""
     with Journal(tmp_path / "j") as journal:
         journal.put("a", [(10, 5), None], 1)
+    with Journal(tmp_path / "j") as journal:
         assert journal.get("a", [(10, 5), None], int) == 1
         assert journal.get("a", [None, None], int) == 1
         assert journal.get("a", [(10, 6), None], int) is None
@@ -65,6 +66,7 @@ def test_a_spoiled_line_is_no_entry(tmp_path: Path, line: bytes) -> None:
 def test_a_result_of_another_type_is_none(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
         journal.put("a", [], "twelve")
+    with Journal(tmp_path / "j") as journal:
         assert journal.get("a", [], tuple[int, int]) is None
 
 

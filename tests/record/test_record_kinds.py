@@ -14,6 +14,7 @@ import pytest
 import rasterio
 import shapely
 from rasterio.transform import from_origin
+from rasterio.warp import transform as reproject_points
 
 import provider_archive
 import tiny
@@ -319,7 +320,7 @@ def test_tiles_that_all_lie_elsewhere_are_a_note_too(core: tiny.Tiny) -> None:
 
 def test_the_note_holds_on_any_grid(core: tiny.Tiny) -> None:
     """GHSL lies in Mollweide; beside the record like every withheld product."""
-    (x,), (y,) = tiny.reproject_points("EPSG:4326", "ESRI:54009", *([v] for v in provider_archive.CENTRE))
+    (x,), (y,) = reproject_points("EPSG:4326", "ESRI:54009", *([v] for v in provider_archive.CENTRE))
     transform = from_origin(round(x / 100) * 100, round(y / 100) * 100 + 5000, 100, 100)
     name = "GHS_BUILT_S_E2020_GLOBE_R2023A_54009_100_V1_0_R12_C12.tif"
     provider_archive.tiff(core.archive / name, np.ones((100, 100), np.uint16), "ESRI:54009", transform)

@@ -49,7 +49,7 @@ def built(folder: Path, scenes: int) -> tuple[float, float]:
 
 
 def test_a_further_scene_costs_rows_of_tables_and_no_pixels(tmp_path: Path) -> None:
-    few, many = 50, 450
+    few, many = 20, 220
     (small, quick), (large, slow) = built(tmp_path / "few", few), built(tmp_path / "many", many)
     assert (large - small) / (many - few) < PIXELS / 5
     assert (slow - quick) / (many - few) < 0.1

@@ -88,6 +88,7 @@ def report(outcome: Outcome, record: str, as_json: bool) -> None:
     if outcome.spoiled.height:
         for scene, reason in outcome.spoiled.select("scene", "reason").rows():
             warn(f"spoiled: {scene}: {reason}")
+        number = outcome.spoiled.height
         raise SceneFailed(
-            f"{outcome.spoiled.height} scenes were taken out by bad files (see above); mend the files and run the same command again"
+            f"bad files took out {number} scene{'s' if number > 1 else ''} (see above); mend them and run the same command again"
         )

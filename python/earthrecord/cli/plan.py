@@ -50,7 +50,7 @@ def plan(
             r["dropped"],
             r["scenes"],
             r["files"],
-            size(r["read"]),
+            size(r["read"]) if r["read"] or not r["remote"] else "not said",
             size(r["write"]),
             r["remote"],
         )

@@ -66,8 +66,11 @@ def _add(entry: dict[str, Any], choice: Choice, product: Product, place: Place |
 
 
 def _pixels(choice: Choice, product: Product, place: Place, cell: float | None) -> int:
-    """Pixels of the scene's window, scaled to a layer with another cell size."""
-    found = deciding(choice.row, product)
+    """Pixels of the scene's window, scaled to a layer with another cell size.
+
+    The window is that of the layer that decides, or, where only metadata told of it, of the finest.
+    """
+    found = deciding(choice.row, product) if choice.grid else None
     ratio = ((found[0].cell if found else None) or product.grid.cell) / (cell or product.grid.cell)
     return int(place.inside.width * place.inside.height * ratio * ratio)
 

@@ -16,7 +16,13 @@ import polars as pl
 
 from earthrecord import _core
 from earthrecord.archive import search
-from earthrecord.errors import BuiltWithOtherRules, EarthRecordError, EmptySource, UnwritableRaster
+from earthrecord.errors import (
+    BuiltWithOtherRules,
+    EarthRecordError,
+    EmptySource,
+    SceneFailed,
+    UnwritableRaster,
+)
 from earthrecord.grid import Grid
 from earthrecord.products.model import Product
 from earthrecord.record import ledger, readme
@@ -88,10 +94,14 @@ def alone(places: Places) -> Iterator[Journal]:
             yield journal
     except EarthRecordError:
         raise
-    except OSError as error:
+    except (OSError, pl.exceptions.ComputeError) as error:  # the second: polars on a full disk
+        where, why = (
+            getattr(error, "filename", None) or places.work,
+            getattr(error, "strerror", None) or error,
+        )
         raise UnwritableRaster(
-            f"{error.filename or places.work}: can not be written ({error.strerror or error}); "
-            "make room or mend the permission, or choose other folders with --work and --records"
+            f"{where}: can not be written ({why}); make room or mend the permission, "
+            "or choose other folders with --work and --records"
         ) from error
 
 
@@ -113,6 +123,7 @@ def make(builder: Builder, scenes: pl.DataFrame, journal: Journal, *, replace: b
     open_, withheld = _by_withheld(builder, kept)
     builder.write(open_, places.building, places.record, journal, "writing scenes")
     builder.write(withheld, places.withheld_building, places.withheld, journal, "writing withheld products")
+    _refuse_empty(builder, choices, [choice for choice in kept if choice.decision.open])
     return _seal(builder, choices, inputs)
 
 
@@ -167,6 +178,12 @@ def _refuse_empty(builder: Builder, choices: Sequence[Choice], kept: Sequence[Ch
     if not places.certificate.exists():
         ledger.write(ledger.table(choices, builder.products), places.ledger)
         see = f"see er explain, or {places.ledger}"
+    spoiled = next((choice for choice in choices if choice.decision.rule == "unreadable"), None)
+    if spoiled is not None:
+        raise SceneFailed(
+            f"no record of {builder.site.id}: bad files took out {rules['unreadable']} of {len(choices)} candidates, and no other is left "
+            f"({told}), as {spoiled.scene}: {spoiled.decision.reason}; {see}"
+        )
     raise EmptySource(
         f"none of {len(choices)} candidates belongs in a record of {builder.site.id} ({told or 'the search found none'}); {see}"
     )

@@ -3,6 +3,7 @@
 use crate::source::resize;
 use libdeflater::{DecompressionError, Decompressor};
 use std::io::Read;
+use weezl::{BitOrder, decode::Decoder};
 
 /// Decompresses into buffers of a known size; reused from tile to tile.
 #[derive(Default)]
@@ -73,8 +74,12 @@ fn stored(data: &[u8], out: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Before TIFF 6 the bits stood in reverse order and codes grew one later; libtiff tells the two by the first code.
 fn lzw(data: &[u8], out: &mut [u8]) -> Result<(), String> {
-    let mut decoder = weezl::decode::Decoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
+    let mut decoder = match data {
+        [0, second, ..] if second & 1 == 1 => Decoder::new(BitOrder::Lsb, 8),
+        _ => Decoder::with_tiff_size_switch(BitOrder::Msb, 8),
+    };
     let (mut from, mut to) = (0, 0);
     while to < out.len() {
         let step = decoder.decode_bytes(&data[from..], &mut out[to..]);

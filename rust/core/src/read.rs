@@ -76,26 +76,30 @@ impl Image {
     /// Visit each tile or strip that meets a window on the raster.
     pub fn visit(&mut self, window: Window, band: u16, mut with: impl FnMut(&Piece, Pixel<'_>)) -> Result<()> {
         let (width, height) = self.header.chunk();
-        let (first, last) = (window.row as u32 / height, (window.row as u32 + window.height - 1) / height);
-        let (left, right) = (window.col as u32 / width, (window.col as u32 + window.width - 1) / width);
-        for down in first..=last {
-            for across in left..=right {
-                let mut piece = piece(window, across * width, down * height, width, height);
-                let stored = self.decode(across, down, band)?;
-                if !stored {
-                    self.decoded = self.fill.repeat(piece.width as usize);
-                    (piece.start, piece.stride) = (0, 0);
-                }
-                let samples = if stored { self.header.samples() } else { 1 };
-                let offset = if samples == 1 { 0 } else { usize::from(band - 1) };
-                with(&piece, Pixel { bytes: &self.decoded, samples, size: self.dtype.size(), offset });
+        for (across, down) in self.met(window) {
+            let mut piece = piece(window, across * width, down * height, width, height);
+            let stored = self.decode(across, down, band)?;
+            if !stored {
+                self.decoded = self.fill.repeat(piece.width as usize);
+                (piece.start, piece.stride) = (0, 0);
             }
+            let samples = if stored { self.header.samples() } else { 1 };
+            let offset = if samples == 1 { 0 } else { usize::from(band - 1) };
+            with(&piece, Pixel { bytes: &self.decoded, samples, size: self.dtype.size(), offset });
         }
         Ok(())
     }
 
-    /// Decode a tile or strip; false where the file stores nothing for it.
-    fn decode(&mut self, across: u32, down: u32, band: u16) -> Result<bool> {
+    /// Tiles or strips that meet a window on the raster, row by row: how far across, how far down.
+    fn met(&self, window: Window) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (width, height) = self.header.chunk();
+        let (first, last) = (window.row as u32 / height, (window.row as u32 + window.height - 1) / height);
+        let (left, right) = (window.col as u32 / width, (window.col as u32 + window.width - 1) / width);
+        (first..=last).flat_map(move |down| (left..=right).map(move |across| (across, down)))
+    }
+
+    /// Where a tile or strip is stored: offset, bytes there, bytes of a row and of all once decoded.
+    fn stored(&self, across: u32, down: u32, band: u16) -> (u64, u64, usize, usize) {
         let (width, height) = self.header.chunk();
         let (wide, deep) = self.header.chunks();
         let mut index = down as usize * wide as usize + across as usize;
@@ -104,16 +108,29 @@ impl Image {
         }
         let rows = if self.header.tile.is_some() { height } else { height.min(self.header.height - down * height) };
         let row = width as usize * self.header.samples() * self.dtype.size();
-        let size = row * rows as usize;
-        let (offset, count) = (self.header.offsets[index], self.header.counts[index]);
+        (self.header.offsets[index], self.header.counts[index], row, row * rows as usize)
+    }
+
+    /// Before anything is allocated: what is stored for a window must be able to hold its pixels.
+    fn check(&self, window: Window, band: u16) -> Result<()> {
+        for (across, down) in self.met(window) {
+            let (offset, count, _, size) = self.stored(across, down, band);
+            if (offset, count) != (0, 0) {
+                self.source.check(offset, count)?;
+                self.check_size(size, count as usize, across, down)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decode a tile or strip; false where the file stores nothing for it.
+    fn decode(&mut self, across: u32, down: u32, band: u16) -> Result<bool> {
+        let (offset, count, row, size) = self.stored(across, down, band);
         if offset == 0 && count == 0 {
             return Ok(false);
         }
+        self.check_size(size, count as usize, across, down)?;
         let data = self.source.read(offset, count)?;
-        self.check_size(size, data.len(), across, down)?;
-        if self.header.compression == 5 && matches!(data[..], [0, second, ..] if second & 1 == 1) {
-            return Err(Error::unsupported(&self.header.path, "LZW of the kind before TIFF 6, which the core does not read; convert it"));
-        }
         resize(&mut self.decoded, size).map_err(|what| Error::unsupported(&self.header.path, what))?;
         let done = self.codec.decode(self.header.compression, &data, &mut self.decoded);
         done.map_err(|what| self.bad_chunk(across, down, &what))?;
@@ -125,7 +142,7 @@ impl Image {
 
     /// A tile can not hold more than its compression could ever pack into its bytes.
     fn check_size(&self, size: usize, packed: usize, across: u32, down: u32) -> Result<()> {
-        if size > packed.saturating_add(64).saturating_mul(most_of(self.header.compression)) {
+        if size > packed.saturating_mul(most_of(self.header.compression)).saturating_add(64) {
             let what = format!("{packed} compressed bytes can not hold {size} bytes of pixels");
             return Err(self.bad_chunk(across, down, &what));
         }
@@ -189,6 +206,7 @@ pub fn read_window(path: &Path, window: Option<Window>, band: u16) -> Result<(Dt
     if bytes > MOST_BYTES {
         return Err(Error::unsupported(path, format!("a {window} has {bytes} bytes, more than {MOST_BYTES}; read it in parts")));
     }
+    image.check(window, band)?;
     let mut out = Vec::new();
     resize(&mut out, bytes as usize).map_err(|what| Error::unsupported(path, what))?;
     image.visit(window, band, |piece, view| {

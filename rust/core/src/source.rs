@@ -27,15 +27,17 @@ impl Source {
         &self.head
     }
 
-    /// `count` bytes at `offset`; an error where the file ends before.
+    /// Where `count` bytes at `offset` end; an error where the file ends before.
+    pub fn check(&self, offset: u64, count: u64) -> Result<u64> {
+        offset.checked_add(count).filter(|end| *end <= self.len).ok_or_else(|| {
+            let what = format!("cut short: {count} bytes are due at {offset}, the file ends at {}; get it again", self.len);
+            Error::unreadable(&self.path, what)
+        })
+    }
+
+    /// `count` bytes at `offset`.
     pub fn read(&self, offset: u64, count: u64) -> Result<Vec<u8>> {
-        let end = offset.checked_add(count).filter(|end| *end <= self.len);
-        let Some(end) = end else {
-            return Err(Error::unreadable(
-                &self.path,
-                format!("cut short: {count} bytes are due at {offset}, the file ends at {}; get it again", self.len),
-            ));
-        };
+        let end = self.check(offset, count)?;
         if end <= self.head.len() as u64 {
             return Ok(self.head[offset as usize..end as usize].to_vec());
         }
