@@ -481,3 +481,16 @@ def test_all_real_data_at_once(real: Path) -> None:
     assert found.height > 700
     assert found["order"].to_list() == list(range(found.height))
     assert found.filter(pl.col("refused").is_null())["files"].list.len().min() == 1
+
+
+def test_files_of_no_product_are_passed_over_but_told(tmp_path: Path) -> None:
+    scene = "LC08_L2SP_230077_20190712_20200827_02_T1"
+    for name in (f"{scene}_QA_PIXEL.TIF", "photo.tif", "notes.txt"):
+        (tmp_path / name).write_bytes(b"x")
+    told: list[str] = []
+    found = search_all([tmp_path], load(), told)
+    assert found.height == 1
+    assert len(told) == 1
+    assert "photo" not in found["scene"][0]
+    assert str(tmp_path) in told[0]
+    assert ".tif" in told[0]

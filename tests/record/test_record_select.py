@@ -84,6 +84,13 @@ def test_l2sp_is_preferred_to_l2sr_of_the_same_processing_day() -> None:
     assert kept([landsat(surface, 0), landsat(both, 1)]) == [both]
 
 
+def test_the_newest_processing_date_is_a_day() -> None:
+    """Definitions, "duplicate, Landsat": newest processing date, then L2SP before L2SR, then catalogue order."""
+    both, surface = "LC08_L2SP_230077_20190712_20200827_02_T1", "LC08_L2SR_230077_20190712_20200827_02_T1"
+    by_metadata = dt.datetime(2020, 8, 27, 10, 30, tzinfo=UTC)  # the other is told by its name, at midnight
+    assert kept([landsat(surface, 0, processed=by_metadata), landsat(both, 1)]) == [both]
+
+
 def test_catalogue_order_is_the_last_tie_break() -> None:
     name = "LC08_L2SP_230077_20190712_20200827_02_T1"
     first, second = landsat(name, 4), landsat(name, 9) | {"scene": "second"}

@@ -35,9 +35,15 @@ def search(source: str | Path, products: Mapping[str, Product]) -> pl.DataFrame:
     return search_all([source], products)
 
 
-def search_all(sources: Sequence[str | Path], products: Mapping[str, Product]) -> pl.DataFrame:
-    """The scenes of several sources, one after the other; a candidate found twice is one row, counted in `repeated`."""
-    rows = [row for source in sources for row in _rows(_on_disk(source), products)]
+def search_all(
+    sources: Sequence[str | Path], products: Mapping[str, Product], passed_over: list[str] | None = None
+) -> pl.DataFrame:
+    """The scenes of several sources, one after the other; a candidate found twice is one row, counted in `repeated`.
+
+    `passed_over` is given a sentence for each folder that holds files of no known product.
+    """
+    passed_over = [] if passed_over is None else passed_over
+    rows = [row for source in sources for row in _rows(_on_disk(source), products, passed_over)]
     merged = list(_merged(rows))
     for order, row in enumerate(merged):
         row["order"] = order
@@ -86,7 +92,7 @@ def _on_disk(source: str | Path) -> Path:
     return path
 
 
-def _rows(path: Path, products: Mapping[str, Product]) -> list[Row]:
+def _rows(path: Path, products: Mapping[str, Product], passed_over: list[str]) -> list[Row]:
     """The rows of one source, all of which name it."""
     if (
         path.is_file()
@@ -106,6 +112,11 @@ def _rows(path: Path, products: Mapping[str, Product]) -> list[Row]:
         found = _folder(path, products)
     if not found.rows:
         raise EmptySource(_nothing(path, found))
+    if found.ignored:
+        number = sum(found.ignored.values())
+        passed_over.append(
+            f"{path}: {number} other file{'s' if number > 1 else ''} ({_kinds(found)}), of no known product"
+        )
     return found.rows
 
 
@@ -163,12 +174,16 @@ def _nothing(path: Path, found: Scan) -> str:
     """What a source without scenes holds, and what may be meant."""
     if not found.files and not found.ignored and not found.partial:
         return f"{path} holds no file; give the folder into which the provider's files were unpacked"
-    kinds = ", ".join(
-        f"{count} {ending or 'without ending'}" for ending, count in found.ignored.most_common(_SHOWN)
-    )
+    kinds = _kinds(found)
     if found.partial:
         kinds += f"; {len(found.partial)} unfinished download{'s' if len(found.partial) > 1 else ''}"
     return (
         f"{path}: none of {sum(found.ignored.values())} files ({kinds}) is of a known product. Files must keep the "
         "provider's names (er products show PRODUCT); describe other products in a table of your own (--products)"
     )
+
+
+def _kinds(found: Scan) -> str:
+    """Files of no known product, by ending."""
+    most = found.ignored.most_common(_SHOWN)
+    return ", ".join(f"{count} {ending or 'without ending'}" for ending, count in most)

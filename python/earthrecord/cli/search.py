@@ -30,13 +30,16 @@ def search(
     from earthrecord.cli.say import show_json
 
     opt.load_site(site, sites, id_field, layer)
-    found = archive.search_all(opt.sources(source), opt.load_products(products))
+    passed_over: list[str] = []
+    found = archive.search_all(opt.sources(source), opt.load_products(products), passed_over)
     places = opt.make_places(site, work, opt.RECORDS)
     archive.write(found, places.scenes)
     if as_json:
         show_json(summary(found))
     else:
         show(found)
+        for told in passed_over:
+            print(f"Passed over in {told}.")
         print(f"Frozen in {places.scenes}: {found.height} candidates.")
 
 
