@@ -38,35 +38,45 @@ def undisturbed(archive: Path, folder: Path) -> tuple[str, float]:
     return str(json.loads(done.stdout)["root_hash"]), time.monotonic() - start
 
 
-def killed(archive: Path, folder: Path, delay: float) -> bool:
-    """Start a build and kill it with all its threads after `delay` seconds; True where it was still running."""
-    process = subprocess.Popen(
-        er(folder, *BUILD),
-        cwd=archive,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        process.wait(delay)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+def killed(archive: Path, folder: Path, after: int) -> bool:
+    """Start a build and kill it with all its threads once `after` files lie there; True where it was still running."""
+    words = er(folder, *BUILD)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(words, cwd=archive, stdout=quiet, stderr=quiet, start_new_session=True)
+    while process.poll() is None:
+        if files_of(folder) >= after:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+        time.sleep(0.002)
     return False
 
 
+def files_of(folder: Path) -> int:
+    return sum(len(names) for _, _, names in os.walk(folder))
+
+
 def run(folder: Path, kills: int, seed: int) -> dict[str, object]:
-    """Builds of one archive: one undisturbed, then `kills` that are each killed at least once and run again."""
+    """Builds of one archive: one undisturbed, then `kills` that are each killed at a random moment and run again.
+
+    A moment is told by the number of files that the build has left by then, so that it may lie anywhere: before the
+    first pixel is counted, among the scenes, in the seal.
+    """
     provider_archive.write(folder)
     root, seconds = undisturbed(folder, folder / "calm")
-    dice, outcomes = random.Random(seed), []
+    most, dice, outcomes = files_of(folder / "calm"), random.Random(seed), []
     for number in range(kills):
         place = folder / f"killed-{number}"
-        at = dice.uniform(0.1, 1.0) * seconds
-        hit = killed(folder, place, at)
-        left = sum(1 for path in place.rglob("*") if path.is_file())
+        after = dice.randrange(most)
+        hit = killed(folder, place, after)
+        left = files_of(place)
         again, _ = undisturbed(folder, place)
-        outcomes.append({"after_s": round(at, 3), "hit": hit, "files_left": left, "same": again == root})
+        outcomes.append({"after_files": after, "hit": hit, "files_left": left, "same": again == root})
         shutil.rmtree(place, ignore_errors=True)
-    return {"root_hash": root, "undisturbed_s": round(seconds, 2), "seed": seed, "kills": outcomes}
+    return {
+        "root_hash": root,
+        "files": most,
+        "undisturbed_s": round(seconds, 2),
+        "seed": seed,
+        "kills": outcomes,
+    }

@@ -50,7 +50,7 @@ def build_record(
     builder = opt.make_builder(
         opt.load_site(site, sites, id_field, layer), table, rules, places, workers, offline
     )
-    found = opt.scenes(source, places, table, freeze=True)
+    found = opt.scenes(source, places, table)
     with opt.watched(builder):
         outcome = build(builder, found, replace=replace)
     report(outcome, str(places.record), as_json)

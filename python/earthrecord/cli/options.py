@@ -151,15 +151,12 @@ def sources(source: list[Path] | None) -> list[Path]:
     return source
 
 
-def scenes(source: list[Path] | None, places: Places, products: Products, *, freeze: bool) -> pl.DataFrame:
-    """What the sources hold (frozen for later where asked), or the search that was frozen before."""
+def scenes(source: list[Path] | None, places: Places, products: Products) -> pl.DataFrame:
+    """What the sources hold, or the search that was frozen before."""
     from earthrecord.archive import search
 
     if source:
-        found = search.search_all(source, products)
-        if freeze:
-            search.write(found, places.scenes)
-        return found
+        return search.search_all(source, products)
     if not places.scenes.exists():
         raise BadSource(
             f"{places.scenes} does not exist: name an archive with --from, or search first with er search"

@@ -37,7 +37,7 @@ def plan(
     rules = opt.make_rules(snapshot, obscured, all_sentinel2, margin, only)
     places = opt.make_places(site, work, records)
     builder = opt.make_builder(opt.load_site(site, sites, id_field, layer), table, rules, places, None, True)
-    frame, choices = make_plan(builder, opt.scenes(source, places, table, freeze=False))
+    frame, choices = make_plan(builder, opt.scenes(source, places, table))
     drops = Counter(choice.decision.rule for choice in choices if choice.decision.rule)
     if as_json:
         show_json({"plan": frame.to_dicts(), "dropped": dict(drops)})
