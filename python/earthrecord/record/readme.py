@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-from earthrecord.products.model import Band, Product, Rule
+from earthrecord.products.model import Band, Product
 from earthrecord.record import offsets
 from earthrecord.record.choice import Choice, offset_states
 from earthrecord.record.model import ARCHIVE_FLAGS, FLAGS
@@ -72,8 +72,6 @@ def _product(product: Product, choices: Sequence[Choice]) -> list[str]:
     lines += _band_table(bands, sensors)
     for band in bands:
         lines += _meanings(band)
-    if product.quality is not None and product.quality.band in present:
-        lines += ["", *_quality(product, sensors)]
     lines += _notes(product, bands)
     return lines + _offsets(product, choices) + _odd(choices)
 
@@ -132,28 +130,6 @@ def _notes(product: Product, bands: Sequence[Band]) -> list[str]:
             by_note.setdefault(band.note, []).append(f"`{band.name}`")
     lines = [f"- {', '.join(names)}: {note}" for note, names in by_note.items()]
     return ["", *lines, *(f"- {note}" for note in product.notes)]
-
-
-def _quality(product: Product, sensors: Sequence[str]) -> list[str]:
-    assert product.quality is not None  # noqa: S101 - asked before
-    rules = [rule for rule in product.quality.rules if not rule.sensors or set(rule.sensors) & set(sensors)]
-    steps = "; ".join(f"{rule.to}: {_rule(rule)}" for rule in rules)
-    return [
-        f"One way to read `{product.quality.band}`, first that applies: {steps}; else {product.quality.otherwise}.",
-        "",
-    ]
-
-
-def _rule(rule: Rule) -> str:
-    parts = []
-    if rule.bits:
-        parts.append("bit " + " or ".join(str(bit) for bit in rule.bits))
-    codes = [str(code) for code in rule.codes] + [f"{low}-{high}" for low, high in rule.ranges]
-    if codes and rule.start is not None:
-        parts.append(f"bits {rule.start}-{rule.start + (rule.width or 1) - 1} = " + " or ".join(codes))
-    elif codes:
-        parts.append(", ".join(codes))
-    return " or ".join(parts) + (f" ({', '.join(s.upper() for s in rule.sensors)})" if rule.sensors else "")
 
 
 def _offsets(product: Product, choices: Sequence[Choice]) -> list[str]:

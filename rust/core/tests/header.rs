@@ -63,8 +63,8 @@ fn directories_in_a_loop_are_an_error() {
 #[test]
 fn more_tiles_than_numbers_can_count_are_an_error() {
     let folder = Folder::new();
-    let side = i32::MAX as u32;
-    let tiff = Tiff::new(side, side, vec![vec![0; 1]]).with(322, &[1]).with(323, &[1]).with(284, &[2]).with(277, &[65535]);
+    // 2^30 columns, 2^30 rows and 2^4 bands of tiles: 0 in 64 bits that wrap.
+    let tiff = Tiff::new(1 << 30, 1 << 30, vec![vec![0; 1]]).with(322, &[1]).with(323, &[1]).with(284, &[2]).with(277, &[16]);
     assert!(scan(&folder.file("a.tif", &tiff.bytes())).unwrap_err().to_string().contains("tiles or strips are due"));
 }
 
