@@ -26,7 +26,15 @@ def kill_build() -> dict[str, object]:
     return result | {"holds": all(kill["same"] for kill in kills), "hit": sum(kill["hit"] for kill in kills)}
 
 
-NAMES: dict[str, Callable[[], dict[str, object]]] = {"kill-build": kill_build}
+def mangle() -> dict[str, object]:
+    """Ten thousand mangled rasters give the right pixels or a typed error: no panic, no hang, no memory taken."""
+    import mangle as mangling
+
+    result = mangling.run(10_000, seed=20260930)
+    return result | {"seed": 20260930, "holds": not result["unexpected"]}
+
+
+NAMES: dict[str, Callable[[], dict[str, object]]] = {"kill-build": kill_build, "mangle": mangle}
 
 
 def main() -> int:
