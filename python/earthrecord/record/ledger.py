@@ -12,7 +12,7 @@ from earthrecord.errors import BadRecord
 from earthrecord.products.registry import Products
 from earthrecord.record import offsets
 from earthrecord.record.choice import Choice, offset_states
-from earthrecord.record.model import COUNTS, FORMAT
+from earthrecord.record.model import COUNTS, FORMAT, whole
 from earthrecord.record.select import obscured_share
 
 LEDGER = pl.Schema(
@@ -113,10 +113,9 @@ def _row(choice: Choice, products: Products) -> dict[str, Any]:
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    frame.write_parquet(part, metadata={"earthrecord.format": str(FORMAT)})
-    part.replace(path)
+    """Write a ledger or manifest, with the format that `read` asks for, whole or not at all."""
+    with whole(path) as part:
+        frame.write_parquet(part, metadata={"earthrecord.format": str(FORMAT)})
 
 
 def read(path: Path, schema: pl.Schema = LEDGER) -> pl.DataFrame:

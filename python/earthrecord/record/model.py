@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -184,8 +186,15 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A file appears under its name only when it is whole."""
+    """Write a file whole or not at all."""
+    with whole(path) as part:
+        part.write_bytes(content)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write to: the file appears under its own name only when it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
+    yield part
     part.replace(path)

@@ -23,6 +23,7 @@ from earthrecord.products.bands import record_bands
 from earthrecord.products.model import Band, Product
 from earthrecord.record import offsets
 from earthrecord.record.look import File, Looker, Place, Row, cells_of, is_remote, metadata_flags
+from earthrecord.record.model import whole
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -201,25 +202,22 @@ def _copied(source: Path, target: Path) -> tuple[int, str]:
         raise UnsupportedRaster(
             f"{source}: a shapefile is several files; make one GeoPackage of it (ogr2ogr)"
         )
-    part = target.with_name(f".{target.name}.part")
-    shutil.copyfile(source, part)
-    (sha,) = _core.sha256_files([part])
-    if isinstance(sha, Exception):
-        raise sha
-    part.replace(target)
+    with whole(target) as part:
+        shutil.copyfile(source, part)
+        (sha,) = _core.sha256_files([part])
+        if isinstance(sha, Exception):
+            raise sha
     return target.stat().st_size, sha
 
 
 def _lend(source: Path, target: Path) -> None:
     """A second name for a file of the sealed record; a copy where the file system has no second names."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    part.unlink(missing_ok=True)
-    try:
-        os.link(source, part)
-    except OSError:
-        shutil.copyfile(source, part)
-    part.replace(target)
+    with whole(target) as part:
+        part.unlink(missing_ok=True)
+        try:
+            os.link(source, part)
+        except OSError:
+            shutil.copyfile(source, part)
 
 
 def _spread(codes: NDArray[Any], coarse: Grid, fine: Grid) -> NDArray[Any]:
